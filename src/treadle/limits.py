@@ -1,0 +1,75 @@
+"""Every fixed bound, in one place, with the relations between them checked at import.
+
+Sizes are bytes, durations seconds, unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treadle.errors import check
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+# The language.
+SOURCE_BYTES: Final = 1 * MIB
+SOURCE_TOKENS: Final = 262_144
+NESTING: Final = 32
+DECLARATION_MEMBERS: Final = 4_096
+LIST_MEMBERS: Final = 1_024
+IDENTIFIER_BYTES: Final = 256
+DIAGNOSTICS: Final = 32
+
+# Types.
+STRING_BYTES: Final = 1 * MIB
+LIST_ENTRIES: Final = 65_535
+DECIMAL_PRECISION: Final = 38
+ROW_BYTES: Final = 1 * MIB
+KEY_BYTES: Final = 128  # an idempotency key, as UTF-8
+U64_MAX: Final = 2**64 - 1
+I64_MIN: Final = -(2**63)
+I64_MAX: Final = 2**63 - 1
+TIMESTAMP_MIN: Final = -62_135_596_800_000_000  # 0001-01-01T00:00:00Z in microseconds since 1970
+TIMESTAMP_MAX: Final = 253_402_300_799_999_999  # 9999-12-31T23:59:59.999999Z
+DATE_MIN: Final = -719_162  # 0001-01-01 in days since 1970
+DATE_MAX: Final = 2_932_896  # 9999-12-31
+
+# Commands.
+LEASE_SECONDS: Final = 86_400
+BULK_ELEMENTS: Final = 1_024
+BULK_MUTATIONS: Final = 4_096
+COMMAND_BYTES: Final = 16 * MIB  # input, rows and events of one command together
+CASCADE_RELATIONSHIPS: Final = 32
+CASCADE_ROWS: Final = 256  # roots times (1 + the sum of the maxima)
+CASCADE_MAXIMUM: Final = 255
+
+# The engine.
+BATCH_COMMANDS: Final = 512
+BATCH_BYTES: Final = 64 * MIB
+QUEUE_COMMANDS: Final = 65_536
+QUEUE_BYTES: Final = 256 * MIB
+CLOCK_JUMP_SECONDS: Final = 86_400
+CATCH_UP_SECONDS: Final = 0.05
+
+# JSON.
+JSON_NESTING: Final = 32
+
+# Streams and workers.
+PULL_EVENTS: Final = 64
+IN_FLIGHT_EVENTS: Final = 64_000
+STREAM_LEASE_SECONDS: Final = (5, 900)
+NACK_SECONDS: Final = 3_600
+DELIVERIES: Final = 10
+POLL_SECONDS: Final = 30
+WORKER_IN_FLIGHT: Final = 8
+PAGE_ROWS: Final = 1_000
+
+# Graph.
+UPDATE_COPY_QUADS: Final = 250_000
+
+check(ROW_BYTES <= COMMAND_BYTES <= BATCH_BYTES <= QUEUE_BYTES, "row <= command <= batch <= queue")
+check(BATCH_COMMANDS <= QUEUE_COMMANDS, "a batch fits the queue")
+check(STRING_BYTES <= ROW_BYTES, "one string fits a row")
+check(BULK_ELEMENTS <= BULK_MUTATIONS, "one mutation an element fits a bulk command")
+check(CASCADE_MAXIMUM < CASCADE_ROWS, "a root and its cascade fit the bound")

@@ -1,0 +1,213 @@
+"""The store: what the engine asks of a database, and what each method promises about transactions.
+
+A store holds one history: entity tables, unique entries, tombstones, the log, receipts, events, quads
+and a few named settings. All of it changes only inside a `WriteTx`, and a write transaction is atomic
+and durable: after `commit` returns, everything it wrote survives a crash; before, nothing of it does.
+Write transactions are serial. A `ReadTx` is a snapshot: it never sees what commits after it began.
+
+Ask `capabilities`, never for the store's name. One conformance suite (tests/conformance) runs on all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol, TypeAlias
+
+from treadle.model.facts import Cells, Key, Range, Row, RowChange, UniqueRef
+from treadle.model.types import Type
+
+
+class Column(NamedTuple):
+    """A field of an entity and the column that holds it."""
+
+    field: str
+    name: str
+    type: Type
+
+
+class IndexSpec(NamedTuple):
+    """A declared index: its own name, its columns' positions, which optional ones must be present."""
+
+    name: str
+    positions: tuple[int, ...]
+    presence: tuple[int, ...] = ()
+
+
+class Table(NamedTuple):
+    """An entity's table. Columns are the row's cells in order; the first `key_count` are the key.
+
+    `name` is fixed at deployment (the entity's name, with a suffix where the store cannot have that).
+    `tombstones` is true where the last revision of a deleted key is kept (entities with a workflow).
+    """
+
+    entity: str
+    name: str
+    columns: tuple[Column, ...]
+    key_count: int
+    tombstones: bool
+    indexes: tuple[IndexSpec, ...] = ()
+
+
+class Head(NamedTuple):
+    """The last log record: number (0 before the first), its time in microseconds, its hash (32 bytes)."""
+
+    number: int
+    time: int
+    hash: bytes
+
+
+class LogEntry(NamedTuple):
+    """A log record as stored: `data` is its canonical encoding, which `hash` covers."""
+
+    number: int
+    time: int
+    hash: bytes
+    data: bytes
+
+
+class StoredEvent(NamedTuple):
+    """An event as stored. `partition` and `data` are canonical encodings."""
+
+    number: int
+    ordinal: int
+    name: str
+    partition: bytes
+    data: bytes
+
+
+QuadText: TypeAlias = tuple[str, str, str, str]
+"""Subject, predicate, object and graph in N-Quads spelling; the graph is '' for the default graph."""
+
+
+class Capabilities(NamedTuple):
+    """What a store can do. `processes`: several processes may open it. `server_clock`: it has its own clock."""
+
+    durable: bool
+    processes: bool
+    server_clock: bool
+
+
+PRUNED = -1
+"""What `receipts` answers for a key whose receipt was pruned."""
+
+
+class ReadTx(Protocol):
+    """A snapshot."""
+
+    def head(self) -> Head:
+        """The last log record; `Head(0, 0, 32 zero bytes)` in a new database."""
+
+    def setting(self, name: str) -> bytes | None:
+        """A named setting."""
+
+    def settings(self, prefix: str) -> dict[str, bytes]:
+        """All settings whose name begins with `prefix`."""
+
+    def rows(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
+        """The rows of these keys, in order, None for an absent one."""
+
+    def last_revisions(self, table: Table, keys: Sequence[Key]) -> list[int]:
+        """The tombstones of these keys, in order, 0 for none."""
+
+    def holders(self, uniques: Sequence[UniqueRef]) -> list[Key | None]:
+        """The keys that hold these unique entries, in order."""
+
+    def probe(self, table: Table, range_: Range) -> list[Key]:
+        """At most `range_.limit` keys whose index begins with the values, in index order."""
+
+    def scan(self, table: Table, after: Key | None, limit: int) -> list[Row]:
+        """Rows in key order, after a key."""
+
+    def receipts(self, identities: Sequence[bytes]) -> list[int | None]:
+        """For each idempotency identity (32 bytes) the number of its log record, `PRUNED`, or None."""
+
+    def log(self, first: int, last: int) -> Iterator[LogEntry]:
+        """Log records with first <= number <= last, in order."""
+
+    def events(self, name: str, partition: bytes | None, after: tuple[int, int], limit: int) -> list[StoredEvent]:
+        """Events of one name (and one partition, unless None) after (number, ordinal), in order."""
+
+    def quads(self) -> Iterator[QuadText]:
+        """Every statement of the graph."""
+
+    def graphs(self) -> list[str]:
+        """The names of the named graphs that exist, empty ones too, in N-Quads spelling."""
+
+
+class WriteTx(ReadTx, Protocol):
+    """The one write transaction. Reads in it see its own writes."""
+
+    def write_rows(self, table: Table, changes: Sequence[RowChange], commit: Sequence[int]) -> None:
+        """Insert (before None), update or delete (cells None) rows; `commit[i]` is the record of `changes[i]`.
+
+        At most one change a key. A delete in a table with tombstones leaves its revision as tombstone; an
+        insert removes the tombstone.
+        """
+
+    def write_uniques(self, released: Sequence[UniqueRef], taken: Sequence[tuple[UniqueRef, Key]]) -> None:
+        """Remove all `released` entries, then add all `taken` ones."""
+
+    def append_log(self, entries: Sequence[LogEntry]) -> None:
+        """Append records whose numbers follow the head without a gap."""
+
+    def write_receipts(self, receipts: Sequence[tuple[bytes, int]]) -> None:
+        """Bind idempotency identities to log records."""
+
+    def append_events(self, events: Sequence[StoredEvent]) -> None:
+        """Append events."""
+
+    def put_setting(self, name: str, value: bytes | None) -> None:
+        """Write or remove (None) a named setting."""
+
+    def create_table(self, table: Table) -> None:
+        """Create an entity's table, its indexes and its readable view."""
+
+    def alter_table(self, before: Table, after: Table) -> None:
+        """Bring a table to a successor's form: appended optional columns and new indexes, nothing else."""
+
+    def write_quads(self, removed: Sequence[QuadText], added: Sequence[QuadText]) -> None:
+        """Remove, then add statements."""
+
+    def write_graphs(self, removed: Sequence[str], added: Sequence[str]) -> None:
+        """Remove, then add names of named graphs."""
+
+    def commit(self) -> None:
+        """Make everything durable. On return it is; an exception before `OutcomeUnknown` means it is not."""
+
+
+class Store(Protocol):
+    """An open database."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def read(self) -> AbstractContextManager[ReadTx]:
+        """A snapshot for the length of the block."""
+
+    def write(self, timeout: float | None = None) -> AbstractContextManager[WriteTx]:
+        """The write transaction; leaving the block without `commit` rolls back.
+
+        Waits at most `timeout` seconds for other writers, then raises `Busy`. If `commit` fails in a way
+        that leaves the result open, it raises `OutcomeUnknown`.
+        """
+
+    def close(self) -> None:
+        """Release everything; idempotent."""
+
+
+__all__ = [
+    "PRUNED",
+    "Capabilities",
+    "Cells",
+    "Column",
+    "Head",
+    "IndexSpec",
+    "LogEntry",
+    "QuadText",
+    "ReadTx",
+    "Store",
+    "StoredEvent",
+    "Table",
+    "WriteTx",
+]
