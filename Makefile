@@ -35,8 +35,9 @@ sim: dev  ## simulate days of clients, crashes and clock jumps (SEED=7 repeats o
 lock: dev  ## write requirements/*.lock from pyproject.toml (UPGRADE=1 takes newer versions)
 	@$(PY) -m tools.lock $(if $(UPGRADE),--upgrade)
 
-dist: dev  ## build the wheel and the source archive into dist/
+dist: dev  ## build the wheel, the source archive and the bill of materials into dist/
 	@$(PY) -m build --no-isolation --outdir dist .
+	@$(PY) -m tools.sbom dist/treadle.cdx.json
 
 clean:  ## remove the environment, caches and builds
 	@rm -rf .venv build dist node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
