@@ -75,7 +75,7 @@ def assertion(source: Source) -> Iterator[Place]:
 
 def broad_except(source: Source) -> Iterator[Place]:
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.ExceptHandler) and catches_all(node.type):
+        if isinstance(node, ast.ExceptHandler) and catches_all(node.type) and not goes_on(node):
             yield node.lineno, "except " + (ast.unparse(node.type) if node.type else "without a type")
 
 
@@ -85,6 +85,12 @@ def catches_all(caught: ast.expr | None) -> bool:
     if isinstance(caught, ast.Tuple):
         return any(map(catches_all, caught.elts))
     return isinstance(caught, ast.Name) and caught.id in ("Exception", "BaseException")
+
+
+def goes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether the handler ends in a bare `raise`: it cleans up and hides nothing."""
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
 
 
 CLOCK_AND_CHANCE = {
