@@ -89,7 +89,7 @@ BROKEN = {
 }
 FINE = {
     "assert": "check(True, 'x')",
-    "broad-except": "try: pass\nexcept (OSError, ValueError): pass\nexcept BaseException:\n    x = 1\n    raise",
+    "broad-except": "try: pass\nexcept OSError: pass\nexcept BaseException:\n    x = 1\n    raise",
     "clock-or-chance": "def f(clock, random): return clock.now() + random.pick() + datetime.max",
     "file-length": "#\n" * 600,
     "function-length": "def f():\n    '''a\n    b'''\n" + "    pass\n" * 69,
