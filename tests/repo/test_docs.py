@@ -77,3 +77,10 @@ def test_every_make_target_is_explained() -> None:
     described = set(re.findall(r"^([a-z]+):.*##", text("Makefile") or "", re.MULTILINE))
     contributing = text("CONTRIBUTING.md") or ""
     assert not [name for name in described - {"help"} if f"make {name}" not in contributing]
+
+
+def test_every_decision_is_listed_and_numbered_once() -> None:
+    pages = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
+    listed = set(LINK.findall(text("docs/decisions/README.md") or ""))
+    assert {page.name for page in pages} <= listed
+    assert len({page.name[:4] for page in pages}) == len(pages)
