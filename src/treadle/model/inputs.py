@@ -1,0 +1,69 @@
+"""A command's input: from what the caller passed to cells and to the bytes that are hashed and logged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from treadle.errors import Malformed
+from treadle.model import coders
+from treadle.model.coders import Member
+from treadle.model.contract import Field
+from treadle.model.facts import Cells
+from treadle.model.reading import Fields, Refusal
+
+
+class ReadInput(NamedTuple):
+    """An input as read: its cells in declared order, and its canonical bytes without the idempotency key."""
+
+    cells: Cells
+    canonical: bytes
+
+
+class InputReader:
+    """Reads a command's inputs.
+
+    The canonical bytes leave out the idempotency key, which is never stored, and absent optionals, so
+    that a contract that adds an optional input does not change the hash of an old request.
+    """
+
+    def __init__(
+        self, inputs: Sequence[Field], key: str | None, fields: Fields, members: Sequence[Member]
+    ) -> None:
+        self._read = fields
+        names = [field.name for field in inputs]
+        self.key_position = names.index(key) if key is not None else None
+        self._order = [at for at, name in enumerate(names) if name != key]
+        kept = coders.record([members[at] for at in self._order])
+        self._pick = coders.picker(self._order)
+        self._write = coders.writer(kept)
+        self._decode = coders.reader(kept)
+        self._count = len(names)
+
+    def read(self, given: Any, path: str = "input") -> ReadInput:
+        """The input of a mapping by name, or of a generated input object.
+
+        Raises `InvalidInput` with the path of the value at fault, and `Malformed` for an empty
+        idempotency key.
+        """
+        try:
+            cells = self._read(given)
+        except Refusal as refusal:
+            raise refusal.at(path) from None
+        if self.key_position is not None and not cells[self.key_position]:
+            raise Malformed("the idempotency key is empty; give each command its own, such as treadle.key()")
+        return ReadInput(cells, self._write(self._pick(cells)))
+
+    def encode(self, cells: Cells) -> bytes:
+        """The canonical bytes of cells, without the idempotency key."""
+        return self._write(self._pick(cells))
+
+    def decode(self, data: bytes) -> Cells:
+        """The cells of logged bytes; the key's cell is None. Raises `DatabaseCorrupt`."""
+        cells: list[Any] = [None] * self._count
+        for at, cell in zip(self._order, self._decode(data), strict=True):
+            cells[at] = cell
+        return tuple(cells)
+
+
+__all__ = ["InputReader", "ReadInput"]

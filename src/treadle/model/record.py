@@ -1,0 +1,299 @@
+"""The log record: what one commit was, who caused it, what it decided and what it changed.
+
+A record is one canonical record (docs/formats/record.md lists its fields byte by byte), chained to its
+predecessor by `previous`. Pieces whose shape the contract decides (the input, a row image, an outcome's
+fields) arrive encoded and stand enclosed, so a record is readable without the contract and is written
+without encoding anything twice.
+"""
+
+from __future__ import annotations
+
+import struct
+from operator import attrgetter, itemgetter
+from typing import Final, NamedTuple, TypeAlias
+
+from treadle.errors import check
+from treadle.model import canonical, coders
+from treadle.model.canonical import corrupt, digest
+from treadle.model.coders import ENCLOSED, HASH, LABEL, STRING, TIMESTAMP, U64, Coder, Encode, Member
+from treadle.model.facts import RevisionFact
+
+GENESIS: Final = bytes(32)
+"""`previous` of the first record."""
+
+KINDS: Final = (
+    "command",
+    "update",
+    "deploy",
+    "roles",
+    "grant",
+    "setting",
+    "clock",
+    "restore",
+    "reimport",
+    "prune",
+    "enroll",
+    "disenroll",
+    "migrate",
+    "consumer",
+)
+"""What a record can be about. A later format may append kinds."""
+
+ACTOR_KINDS: Final = ("owner", "token", "service", "operator", "system")
+"""Who acted: the embedded owner, a bearer of a token, a named service, a local operator, Treadle itself."""
+
+QuadText: TypeAlias = tuple[str, str, str, str]
+
+
+class RowImage(NamedTuple):
+    """One written row. `key` is the canonical list of its key cells; `image` the canonical record of the
+    row after the commit, None for a delete; `before` the number of the record that last wrote the row,
+    0 for a new one; `revision` the row's revision after the commit (the last one, for a delete)."""
+
+    entity: str
+    key: bytes
+    before: int
+    revision: int
+    image: bytes | None
+
+
+class EventImage(NamedTuple):
+    """One emitted event: the canonical list of its partition's cells, the canonical record of all fields."""
+
+    name: str
+    partition: bytes
+    fields: bytes
+
+
+class LogRecord(NamedTuple):
+    """A commit. Times are microseconds since 1970 UTC; `bytes` fields of one word are canonical pieces.
+
+    Attributes:
+        number: the commit's number, from 1 without gaps.
+        time: the transaction time.
+        previous: the hash of the record before, `GENESIS` for the first.
+        kind: one of `KINDS`.
+        name: the command's name, or what the kind is about.
+        principal: the service that acted.
+        actor_kind: one of `ACTOR_KINDS`.
+        request: the request's id, 16 bytes.
+        role: the role that allowed it, None where none is needed.
+        actor_instance: host, process or address: recorded, never compared.
+        tenant: the tenant as a canonical value.
+        policy_set: names of the row policies in force.
+        facts: the principal's facts, a canonical record.
+        services: the sealed service values, a canonical record.
+        manual_clock: the time came from a test clock.
+        contract: the contract's identity, 32 bytes, with `contract_version`.
+        semantics: the version of the evaluation's rules.
+        identity: the idempotency identity, 32 bytes; `input_hash` the keyed hash of `input`, 32 bytes.
+        input: the input without its idempotency key, a canonical record.
+        outcome: the declared outcome's name; None for a terminal failure and for other kinds.
+        fields: the outcome's fields, a canonical record.
+        success: whether it is the command's `return` outcome.
+        failure: a terminal failure's code, with the `constraint` that was broken.
+        revisions, changes, events: what a command wrote and emitted, in order.
+        quads_removed, quads_added, graphs_created, graphs_dropped: the net change of the graph, statements
+            and names in N-Quads spelling (graph '' for the default graph).
+        body: a canonical value for kinds that have no input and outcome.
+    """
+
+    number: int = 0
+    time: int = 0
+    previous: bytes = GENESIS
+    kind: str = ""
+    name: str = ""
+    principal: str = ""
+    actor_kind: str = ""
+    request: bytes | None = None
+    role: str | None = None
+    actor_instance: str | None = None
+    tenant: bytes | None = None
+    policy_set: tuple[str, ...] = ()
+    facts: bytes | None = None
+    services: bytes | None = None
+    manual_clock: bool = False
+    contract: bytes | None = None
+    contract_version: int | None = None
+    semantics: int | None = None
+    identity: bytes | None = None
+    input_hash: bytes | None = None
+    input: bytes | None = None
+    outcome: str | None = None
+    fields: bytes | None = None
+    success: bool = False
+    failure: str | None = None
+    constraint: str | None = None
+    revisions: tuple[RevisionFact, ...] = ()
+    changes: tuple[RowImage, ...] = ()
+    events: tuple[EventImage, ...] = ()
+    quads_removed: tuple[QuadText, ...] = ()
+    quads_added: tuple[QuadText, ...] = ()
+    graphs_created: tuple[str, ...] = ()
+    graphs_dropped: tuple[str, ...] = ()
+    body: bytes | None = None
+
+    def at(self, number: int, time: int, previous: bytes) -> LogRecord:
+        """This record at its place in the log; the batch knows the place last."""
+        return LogRecord._make((number, time, previous, *self[3:]))
+
+
+def _record(*members: tuple[str, Coder]) -> Coder:
+    return coders.record([Member(name, coder) for name, coder in members])
+
+
+_REVISION: Final = coders.made(
+    _record(("binding", LABEL), ("element", coders.optional(U64)), ("revision", U64)), RevisionFact._make
+)
+_CHANGE: Final = coders.made(
+    _record(
+        ("entity", LABEL),
+        ("key", ENCLOSED),
+        ("before", U64),
+        ("revision", U64),
+        ("image", coders.optional(ENCLOSED)),
+    ),
+    RowImage._make,
+)
+_EVENT: Final = coders.made(
+    _record(("name", LABEL), ("partition", ENCLOSED), ("fields", ENCLOSED)), EventImage._make
+)
+_QUADS: Final = coders.list_(coders.row((STRING, STRING, STRING, STRING)))
+_NAMES: Final = coders.list_(LABEL)
+
+# Each attribute of LogRecord in order: the field's name in the bytes, and its coder.
+_FIELDS: Final[dict[str, tuple[str, Coder]]] = {
+    "number": ("number", U64),
+    "time": ("time", TIMESTAMP),
+    "previous": ("previous", HASH),
+    "kind": ("kind", LABEL),
+    "name": ("name", LABEL),
+    "principal": ("by", LABEL),
+    "actor_kind": ("actor", LABEL),
+    "request": ("request", coders.UUID),
+    "role": ("role", LABEL),
+    "actor_instance": ("instance", LABEL),
+    "tenant": ("tenant", ENCLOSED),
+    "policy_set": ("policies", _NAMES),
+    "facts": ("facts", ENCLOSED),
+    "services": ("services", ENCLOSED),
+    "manual_clock": ("manual", coders.BOOL),
+    "contract": ("contract", HASH),
+    "contract_version": ("version", U64),
+    "semantics": ("semantics", U64),
+    "identity": ("identity", HASH),
+    "input_hash": ("hash", HASH),
+    "input": ("input", ENCLOSED),
+    "outcome": ("outcome", LABEL),
+    "fields": ("fields", ENCLOSED),
+    "success": ("success", coders.BOOL),
+    "failure": ("failure", LABEL),
+    "constraint": ("constraint", LABEL),
+    "revisions": ("revisions", coders.list_(_REVISION)),
+    "changes": ("changes", coders.list_(_CHANGE)),
+    "events": ("events", coders.list_(_EVENT)),
+    "quads_removed": ("removed", _QUADS),
+    "quads_added": ("added", _QUADS),
+    "graphs_created": ("created", coders.list_(STRING)),
+    "graphs_dropped": ("dropped", coders.list_(STRING)),
+    "body": ("body", ENCLOSED),
+}
+_KEPT: Final = frozenset((int, str, bytes))
+"""Types whose falsy values are values; None, False and empty tuples are left out."""
+
+check(tuple(_FIELDS) == LogRecord._fields, "every attribute of a log record has a coder")
+_ORDER: Final = sorted(range(len(_FIELDS)), key=lambda at: _FIELDS[LogRecord._fields[at]][0])
+
+
+_REQUIRED: Final = 7
+"""The first so many attributes are always there; the others may be absent."""
+
+
+def _compiled(domain: tuple[str, ...]) -> Coder:
+    members = []
+    for at, attribute in enumerate(domain):
+        name, coder = _FIELDS[attribute]
+        members.append(Member(name, coders.optional(coder) if at >= _REQUIRED else coder))
+    return coders.record(members)
+
+
+_READ: Final = coders.reader(_compiled(LogRecord._fields))
+_PICK: Final = itemgetter(*_ORDER)
+_HEADS: Final = tuple(struct.pack(">BH", canonical.RECORD, count) for count in range(len(_ORDER) + 1))
+
+
+def _field_encoder(attribute: str) -> Encode:
+    name, coder = _FIELDS[attribute]
+    raw = name.encode()
+    return coder.encoder(struct.pack(">H", len(raw)) + raw)
+
+
+_ENCODERS: Final = tuple(_field_encoder(LogRecord._fields[at]) for at in _ORDER)
+
+
+def encode(record: LogRecord) -> bytes:
+    """The record's canonical bytes.
+
+    Enclosed pieces are taken as they are. Raises `InvariantBroken` for a hash that is not 32 bytes,
+    `struct.error` for a number out of range.
+    """
+    parts = [
+        write(cell)
+        for write, cell in zip(_ENCODERS, _PICK(record), strict=True)
+        if cell or cell.__class__ in _KEPT
+    ]
+    return _HEADS[len(parts)] + b"".join(parts)
+
+
+_ABSENT: Final = {
+    name: LogRecord._field_defaults[name]
+    for name in LogRecord._fields[_REQUIRED:]
+    if LogRecord._field_defaults[name] is not None
+}
+
+
+def decode(data: bytes) -> LogRecord:
+    """The record that `encode` wrote; raises `DatabaseCorrupt` for any other bytes.
+
+    Enclosed pieces stay bytes: their coders (or `canonical.parse`) read them.
+    """
+    record = LogRecord._make(_READ(data))
+    absent = {}
+    for name, default in _ABSENT.items():
+        cell = getattr(record, name)
+        if cell is None:
+            absent[name] = default
+        elif not cell:
+            raise corrupt(f"the log record's {name} should have been left out")
+    return record._replace(**absent)
+
+
+def chain(previous: bytes, data: bytes) -> bytes:
+    """The hash of an encoded record that follows the hash `previous`, 32 bytes.
+
+    SHA-256 in the domain `treadle.log/v1` over `previous` and the record's bytes (which state `previous`
+    again, so that a record names its predecessor by itself): each hash covers the whole log up to here.
+    """
+    return digest("treadle.log/v1", previous + data)
+
+
+_RECEIPT: Final = coders.writer(
+    _record(
+        ("commit", U64),
+        ("constraint", coders.optional(LABEL)),
+        ("failure", coders.optional(LABEL)),
+        ("fields", coders.optional(ENCLOSED)),
+        ("outcome", coders.optional(LABEL)),
+        ("revisions", coders.list_(_REVISION)),
+        ("success", coders.BOOL),
+        ("time", TIMESTAMP),
+    )
+)
+_RECEIPT_PARTS: Final = attrgetter(
+    "number", "constraint", "failure", "fields", "outcome", "revisions", "success", "time"
+)
+
+
+def receipt_bytes(record: LogRecord) -> bytes:
+    """What the caller is told, as canonical bytes: a replay, and every store, gives the same ones."""
+    return _RECEIPT(_RECEIPT_PARTS(record))
