@@ -1,1 +1,89 @@
-"""Treadle, a workflow database: exactly one worker holds a job, it can prove it, and nothing can write around it."""
+"""Treadle, a workflow database: exactly one worker holds a job, it can prove it, and nothing can write around it.
+
+What an application imports, and nothing else. `open` is where to begin.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from treadle.errors import (
+    Busy,
+    Cancelled,
+    ContractError,
+    ContractMismatch,
+    Denied,
+    HistoryChanged,
+    Internal,
+    InvalidInput,
+    KeyExpired,
+    KeyReused,
+    Malformed,
+    OutcomeUnknown,
+    OverCapacity,
+    Refused,
+    StoreError,
+    TerminalFailure,
+    TreadleError,
+    UnexpectedOutcome,
+    UnknownName,
+)
+
+if TYPE_CHECKING:
+    from treadle.asynchronous import AsyncDatabase, open_async
+    from treadle.database import Acting, Database, key, open
+    from treadle.engine.receipt import Receipt
+
+__version__ = "0.1.0"
+
+# Imported when first asked for: `import treadle` stays quick, and what is not used is not loaded.
+_LATER: Final = {
+    "Acting": "treadle.database",
+    "Database": "treadle.database",
+    "Receipt": "treadle.engine.receipt",
+    "key": "treadle.database",
+    "open": "treadle.database",
+    "AsyncDatabase": "treadle.asynchronous",
+    "open_async": "treadle.asynchronous",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'treadle' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+__all__ = [
+    "Acting",
+    "AsyncDatabase",
+    "Busy",
+    "Cancelled",
+    "ContractError",
+    "ContractMismatch",
+    "Database",
+    "Denied",
+    "HistoryChanged",
+    "Internal",
+    "InvalidInput",
+    "KeyExpired",
+    "KeyReused",
+    "Malformed",
+    "OutcomeUnknown",
+    "OverCapacity",
+    "Receipt",
+    "Refused",
+    "StoreError",
+    "TerminalFailure",
+    "TreadleError",
+    "UnexpectedOutcome",
+    "UnknownName",
+    "key",
+    "open",
+    "open_async",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 Cell: TypeAlias = Any
@@ -31,7 +32,8 @@ class Row(NamedTuple):
     commit: int = 0
 
 
-class Range(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Range:
     """At most `limit` keys of `entity` whose index `index` begins with `values`, in index order."""
 
     entity: str

@@ -1,0 +1,153 @@
+"""The same handle for asyncio: every method awaits, none blocks the loop.
+
+Commands queue from the loop itself and are led on one executor thread, so a task never runs a batch.
+Everything else runs on that executor through the ordinary handle; there is no second implementation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from treadle import database
+from treadle.access.caller import Caller
+from treadle.database import DEFAULT_JUMP, Command, Database
+from treadle.engine.job import Job
+from treadle.engine.receipt import Receipt
+from treadle.engine.request import Request
+from treadle.engine.ticket import TaskTicket
+from treadle.errors import Cancelled, TreadleError
+from treadle.ports.clock import Clock
+
+Result = TypeVar("Result")
+
+
+class AsyncDatabase:
+    """An open database for asyncio; see `treadle.Database` for what each method does."""
+
+    def __init__(self, inner: Database) -> None:
+        self.sync = inner
+        self._leader = ThreadPoolExecutor(1, thread_name_prefix="treadle-lead")
+        self._calls = ThreadPoolExecutor(4, thread_name_prefix="treadle-call")
+
+    async def __aenter__(self) -> AsyncDatabase:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the handle, after what was taken has ended."""
+        await asyncio.to_thread(self._leader.shutdown, True)
+        await self._call(self.sync.close)
+        self._calls.shutdown(wait=False)
+
+    async def _call(self, function: Callable[..., Result], *args: Any, **options: Any) -> Result:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._calls, lambda: function(*args, **options))
+
+    async def deploy(self, contract: str | Path, **options: Any) -> int:
+        """See `treadle.Database.deploy`."""
+        return await self._call(self.sync.deploy, contract, **options)
+
+    async def row(self, entity: str, key: Sequence[Any] | Any) -> Any:
+        """See `treadle.Database.row`."""
+        return await self._call(self.sync.row, entity, key)
+
+    async def verify(self, **options: Any) -> Any:
+        """See `treadle.Database.verify`."""
+        return await self._call(self.sync.verify, **options)
+
+    async def log(self, *args: Any, **options: Any) -> list[Any]:
+        """See `treadle.Database.log`; returns the records as a list."""
+        return await self._call(lambda: list(self.sync.log(*args, **options)))
+
+    def acting_as(self, principal: str, **options: Any) -> AsyncActing:
+        """See `treadle.Database.acting_as`."""
+        return AsyncActing(self, self.sync.acting_as(principal, **options).caller)
+
+    async def run(
+        self,
+        command: str,
+        input: Mapping[str, Any],
+        *,
+        principal: str,
+        role: str | None = None,
+        timeout: float | None = None,
+    ) -> Receipt:
+        """See `treadle.Database.run`."""
+        return await self.acting_as(principal, role=role).run(command, input, timeout=timeout)
+
+    async def submit(self, jobs: Sequence[Job], timeout: float | None) -> list[Any]:
+        """Queue jobs for the running task; a cancelled task's queued jobs are withdrawn."""
+        coordinator = self.sync._engine.coordinator
+        loop = asyncio.get_running_loop()
+        ticket = TaskTicket(len(jobs), loop, lambda lead: self._leader.submit(lead))
+        if coordinator.enqueue(jobs, ticket):
+            ticket.offer_lead(coordinator.lead)
+        try:
+            async with asyncio.timeout(timeout):
+                await asyncio.shield(ticket.future)
+        except TimeoutError:
+            coordinator.expire(jobs)
+        except asyncio.CancelledError:
+            coordinator.withdraw(jobs, Cancelled("the task was cancelled before the command was taken"))
+            raise
+        return [job.answer for job in jobs]
+
+
+class AsyncActing:
+    """A database as one principal sees it, for asyncio; see `treadle.database.Acting`."""
+
+    def __init__(self, owner: AsyncDatabase, caller: Caller) -> None:
+        self._owner = owner
+        self.caller = caller
+
+    async def run(
+        self,
+        command: str,
+        input: Mapping[str, Any],
+        *,
+        timeout: float | None = None,
+        history: str | None = None,
+    ) -> Receipt:
+        """See `treadle.database.Acting.run`. A cancelled call that was taken already runs to its end."""
+        job = self._owner.sync._engine.command_job(Request(command, input, self.caller, history))
+        answer = (await self._owner.submit([job], timeout))[0]
+        if isinstance(answer, BaseException):
+            raise answer
+        receipt: Receipt = answer
+        return receipt
+
+    async def run_many(
+        self, commands: Sequence[Command], *, timeout: float | None = None
+    ) -> list[Receipt | TreadleError]:
+        """See `treadle.database.Acting.run_many`."""
+        engine = self._owner.sync._engine
+        answers, jobs = engine.command_jobs((Request(name, input, self.caller) for name, input in commands))
+        if jobs:
+            results = await self._owner.submit([job for _, job in jobs], timeout)
+            for (position, _), answer in zip(jobs, results, strict=True):
+                answers[position] = answer
+        return answers
+
+
+def open_async(
+    url: str | Path,
+    *,
+    create: bool = True,
+    clock: Clock | None = None,
+    max_clock_jump: timedelta | None = DEFAULT_JUMP,
+) -> AsyncDatabase:
+    """Open a database for asyncio; arguments and errors as `treadle.open`. Use with `async with`."""
+    return AsyncDatabase(database.open(url, create=create, clock=clock, max_clock_jump=max_clock_jump))
+
+
+__all__ = ["AsyncActing", "AsyncDatabase", "open_async"]

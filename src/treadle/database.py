@@ -1,0 +1,278 @@
+"""The handle an application holds: open a database, deploy a contract, run commands, read rows."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+from treadle.access.caller import Caller
+from treadle.engine.core import Engine
+from treadle.engine.deployment import DeployJob, Proposal
+from treadle.engine.job import Job
+from treadle.engine.receipt import Receipt
+from treadle.engine.request import Request
+from treadle.errors import ContractError, InvalidInput, TreadleError, UnknownName
+from treadle.model.facts import NO_FACTS
+from treadle.ports.clock import Clock
+from treadle.registry import load
+from treadle.rows import StoredRow, read_key
+
+if TYPE_CHECKING:
+    from treadle.access.roles import Role
+    from treadle.history import Entry
+    from treadle.verify import Report
+
+Command = tuple[str, Mapping[str, Any]]
+DEFAULT_JUMP: Final = timedelta(days=1)
+
+
+def key() -> str:
+    """A fresh idempotency key (22 characters). Keep it before the call if you mean to repeat the call."""
+    return secrets.token_urlsafe(16)
+
+
+def open(
+    url: str | Path,
+    *,
+    create: bool = True,
+    clock: Clock | None = None,
+    max_clock_jump: timedelta | None = DEFAULT_JUMP,
+) -> Database:
+    """Open a database.
+
+    `url` is a file name, `sqlite:///name`, `postgresql://host/db` or `:memory:`. A missing file is
+    created, unless `create` is false. `clock` takes a test clock of `treadle.testing`, and the log says
+    so. `max_clock_jump` bounds how far the wall clock may be ahead of the last commit before commands
+    are refused as `clock_jumped`; None for no bound, and a test clock has none.
+
+    Raises `DatabaseMissing`, `DatabaseNewer`, `DatabaseCorrupt`, `ReadOnly`, `DiskFull` or `ConfigError`.
+    """
+    store_url = str(url)
+    store = load("store").open_store(store_url, create=create)
+    try:
+        jump = None if max_clock_jump is None or (clock is not None and clock.manual) else max_clock_jump
+        engine = Engine(
+            store,
+            clock or load("clock").SystemClock(),
+            load("ids").SystemIds(),
+            maximum_jump=None if jump is None else jump // timedelta(microseconds=1),
+        )
+    except BaseException:
+        store.close()
+        raise
+    return Database(engine, store_url)
+
+
+class Database:
+    """An open database: any number of threads and event loops share one handle.
+
+    After a fork, the child must open its own (`ForkedHandle`). Use as a context manager, or `close` it.
+    """
+
+    def __init__(self, engine: Engine, url: str) -> None:
+        self._engine = engine
+        self.url = url
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the handle; what is committed stays. Closing twice is fine."""
+        self._engine.store.close()
+
+    def __repr__(self) -> str:
+        return f"<treadle.Database {self.url}>"
+
+    @property
+    def history(self) -> str:
+        """The history incarnation: it changes with every restore."""
+        return self._engine.state.history
+
+    @property
+    def version(self) -> int:
+        """The version of the active contract; 0 where none is deployed."""
+        deployed = self._engine.refresh().deployed
+        return deployed.version if deployed else 0
+
+    def deploy(
+        self,
+        contract: str | Path,
+        *,
+        expected_version: int | None = None,
+        roles: Sequence[Role] | None = None,
+        principal: str = "owner",
+        role: str | None = None,
+    ) -> int:
+        """Compile and deploy a contract: source text, or the path of a file. Returns the active version.
+
+        `expected_version` is the version that must be active (without it: the one this handle last saw);
+        a lost race is refused as `version_conflict`. The contract that is active already is a no-op.
+        `roles` replaces the database's roles in the same transaction.
+        Raises `ContractError` with diagnostics, or with what cannot follow the deployed contract.
+        """
+        source = contract.read_bytes() if isinstance(contract, Path) else contract
+        compiled = load("riff").compile_contract(source, str(contract) if isinstance(contract, Path) else "<contract>")
+        if compiled.contract is None:
+            raise ContractError(compiled.render(), diagnostics=compiled.diagnostics)
+        seen = self._engine.state.deployed
+        expected = expected_version if expected_version is not None else seen.version if seen else 0
+        text = source.decode() if isinstance(source, bytes) else source
+        wanted = None if roles is None else tuple(roles)
+        proposal = Proposal(compiled.contract, text, expected, wanted, Caller(principal, role))
+        version: int = self._one(DeployJob(proposal), None)
+        return version
+
+    def acting_as(
+        self,
+        principal: str,
+        *,
+        role: str | None = None,
+        instance: str = "",
+        tenant: str = "",
+        facts: Mapping[str, Any] | None = None,
+    ) -> Acting:
+        """This database as one principal sees it.
+
+        `principal` names the service, not the process: it is part of the idempotency identity, so a name
+        that changes at a restart makes old keys execute again. Host and process id go into `instance`,
+        which is recorded and not compared. `role` is a role of the database; `facts` are the principal's
+        facts for row policies, by name.
+        """
+        if not principal:
+            raise InvalidInput("name the service that acts, such as printer-service", path="principal")
+        return Acting(self, Caller(principal, role, instance, tenant, self._facts(facts)))
+
+    def _facts(self, facts: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        if not facts:
+            return NO_FACTS
+        deployed = self._engine.refresh().require()
+        return deployed.codec.facts_reader(facts)
+
+    def run(
+        self,
+        command: str,
+        input: Mapping[str, Any] | Any,
+        *,
+        principal: str | None = None,
+        role: str | None = None,
+        timeout: float | None = None,
+        history: str | None = None,
+    ) -> Receipt:
+        """Run one command as `principal`; see `Acting.run`. Without a principal the call is an error."""
+        return self._as(principal, role).run(command, input, timeout=timeout, history=history)
+
+    def run_many(
+        self,
+        commands: Sequence[Command],
+        *,
+        principal: str | None = None,
+        role: str | None = None,
+        timeout: float | None = None,
+    ) -> list[Receipt | TreadleError]:
+        """Run many commands as `principal`; see `Acting.run_many`."""
+        return self._as(principal, role).run_many(commands, timeout=timeout)
+
+    def _as(self, principal: str | None, role: str | None) -> Acting:
+        if principal is None:
+            raise InvalidInput(
+                "say who acts: run(…, principal='printer-service'), or db.acting_as('printer-service')",
+                path="principal",
+            )
+        return self.acting_as(principal, role=role)
+
+    def row(self, entity: str, key: Sequence[Any] | Any) -> StoredRow | None:
+        """One row by its complete key, with its revision; None where there is none.
+
+        `key` holds the key's values in declared order (or the single value of a one-field key). Equal
+        rows compare equal. Raises `UnknownName` and `InvalidInput`.
+        """
+        deployed = self._engine.refresh().require()
+        if entity not in deployed.tables:
+            raise UnknownName(f"no entity {entity} in contract {deployed.contract.name}")
+        cells = read_key(deployed, entity, key)
+        with self._engine.store.read() as tx:
+            row = tx.rows(deployed.tables[entity], [cells])[0]
+        return None if row is None else StoredRow(deployed, entity, row)
+
+    def log(
+        self,
+        first: int = 1,
+        last: int | None = None,
+        *,
+        of: tuple[str, Sequence[Any]] | None = None,
+    ) -> Iterator[Entry]:
+        """Log records with first <= number <= last, oldest first; `of` keeps those that wrote one row.
+
+        `of` names a row, such as `("Job", (shop_id, job_id))`; its records come newest first.
+        """
+        return load("history").entries(self._engine, first, last, of)  # type: ignore[no-any-return]
+
+    def verify(
+        self, *, head: tuple[int, str] | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> Report:
+        """Check the whole history: the chain of hashes, every command evaluated again, rows against log.
+
+        `head` is a number and hash kept elsewhere, which the log must contain. `progress` is called with
+        records done and in all. Returns a report with `.ok` and `.problems`, the first disagreement first.
+        """
+        return load("verify").verify(self._engine, head=head, progress=progress)  # type: ignore[no-any-return]
+
+    def _one(self, job: Job, timeout: float | None) -> Any:
+        answer = self._engine.submit([job], timeout)[0]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+class Acting:
+    """A database as one principal sees it: every command is its."""
+
+    def __init__(self, database: Database, caller: Caller) -> None:
+        self._database = database
+        self.caller = caller
+
+    def __repr__(self) -> str:
+        return f"<{self.caller.principal} on {self._database!r}>"
+
+    def run(
+        self,
+        command: str,
+        input: Mapping[str, Any] | Any,
+        *,
+        timeout: float | None = None,
+        history: str | None = None,
+    ) -> Receipt:
+        """Run one command and return its receipt, which is durable.
+
+        `input` maps the command's input names to values: Python types, or the JSON forms of the HTTP API.
+        A receipt comes back for every declared outcome, failures too. Raised is everything else:
+        `TerminalFailure` (recorded), `InvalidInput`, `UnknownName`, `Denied`, `KeyReused`, `KeyExpired`,
+        `HistoryChanged`, `OverCapacity` (refused, nothing recorded), `Busy` or `Cancelled` (after `timeout`
+        seconds; certainly nothing happened), `OutcomeUnknown` (repeat the same key).
+        """
+        engine = self._database._engine
+        job = engine.command_job(Request(command, input, self.caller, history))
+        receipt: Receipt = self._database._one(job, timeout)
+        return receipt
+
+    def run_many(self, commands: Sequence[Command], *, timeout: float | None = None) -> list[Receipt | TreadleError]:
+        """Run many commands with as few commits as fit; not all-or-nothing.
+
+        Returns for each input, in order, a receipt or the error object; both answer `.ok`.
+        """
+        engine = self._database._engine
+        answers, jobs = engine.command_jobs(Request(name, input, self.caller) for name, input in commands)
+        if jobs:
+            results = engine.submit([job for _, job in jobs], timeout)
+            for (position, _), answer in zip(jobs, results, strict=True):
+                answers[position] = answer
+        return answers

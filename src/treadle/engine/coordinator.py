@@ -1,0 +1,190 @@
+"""Group commit: callers queue jobs, the first to arrive leads, and one batch carries everyone waiting.
+
+There is no thread of our own. A caller that finds nobody leading leads: it takes the waiting jobs
+(bounded by count and bytes), runs them as one batch, wakes their callers and, if others wait by then,
+passes the lead on. So a lone caller pays no thread switch, and many callers share one fsync.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from treadle import limits
+from treadle.engine.job import Job
+from treadle.engine.ticket import Ticket, notify
+from treadle.errors import Busy, Cancelled, OverCapacity
+
+
+class Coordinator:
+    """The queue and its lead.
+
+    `run_batch` runs the jobs it is given and sets each one's result or error; if it raises, it says by
+    `OutcomeUnknown` that the commit may have happened, by anything else that nothing did.
+    """
+
+    def __init__(
+        self,
+        run_batch: Callable[[list[Job]], None],
+        *,
+        queue_jobs: int = limits.QUEUE_COMMANDS,
+        queue_bytes: int = limits.QUEUE_BYTES,
+    ) -> None:
+        self._run_batch = run_batch
+        self._queue_jobs = queue_jobs
+        self._queue_bytes = queue_bytes
+        self._lock = threading.Lock()
+        self._waiting: deque[Job] = deque()
+        self._bytes = 0
+        self._leading = False
+
+    @property
+    def depth(self) -> int:
+        """How many jobs wait now."""
+        return len(self._waiting)
+
+    def run(self, jobs: Sequence[Job], timeout: float | None = None) -> None:
+        """Queue `jobs` for the calling thread and return when each has a result or an error.
+
+        After `timeout` seconds a job that still waits ends in `Busy`, one that was taken in
+        `OutcomeUnknown`. Raises `OverCapacity` when the queue is full; then none was queued.
+        """
+        ticket = Ticket(len(jobs))
+        deadline = None if timeout is None else time.monotonic() + timeout
+        if self.enqueue(jobs, ticket):
+            self.lead(ticket)
+        while ticket.pending > 0:
+            left = None if deadline is None else deadline - time.monotonic()
+            try:
+                woken = ticket.wait(left)
+            except BaseException:
+                self.withdraw(jobs, Cancelled("withdrawn before it was taken; nothing happened"))
+                self._pass_on_if_offered(ticket)
+                raise
+            if ticket.lead:
+                ticket.lead = False
+                self.lead(ticket)
+            elif not woken:
+                self.expire(jobs)
+                return
+
+    def enqueue(self, jobs: Sequence[Job], ticket: Ticket) -> bool:
+        """Queue `jobs` under `ticket`; True if the caller must now call `lead`."""
+        size = sum(job.size for job in jobs)
+        with self._lock:
+            # A request larger than the whole queue is let in when nobody waits: it is then the batch.
+            full = len(self._waiting) + len(jobs) > self._queue_jobs or self._bytes + size > self._queue_bytes
+            if full and self._waiting:
+                raise OverCapacity("the waiting queue is full; try again in a moment")
+            for job in jobs:
+                job.ticket = ticket
+            self._waiting.extend(jobs)
+            self._bytes += size
+            if self._leading:
+                return False
+            self._leading = True
+            return True
+
+    def withdraw(self, jobs: Sequence[Job], error: BaseException) -> int:
+        """Take out of the queue those of `jobs` that nobody has taken; they end with `error`."""
+        with self._lock:
+            mine = {id(job) for job in jobs if not job.taken}
+            if not mine:
+                return 0
+            kept = [job for job in self._waiting if id(job) not in mine]
+            gone = [job for job in self._waiting if id(job) in mine]
+            self._waiting = deque(kept)
+            self._bytes -= sum(job.size for job in gone)
+            for job in gone:
+                job.error = error
+                job.done = True
+                job.ticket.pending -= 1
+        return len(gone)
+
+    def lead(self, ticket: Ticket) -> None:
+        """Run batches until the jobs of `ticket` are done, then pass the lead on."""
+        try:
+            while True:
+                batch = self._take()
+                if not batch:
+                    return
+                self._run(batch, ticket)
+                if ticket.pending <= 0:
+                    return
+        finally:
+            self._pass_on()
+
+    def _run(self, batch: list[Job], ticket: Ticket) -> None:
+        """Run one batch; whatever happens, each of its jobs is answered or back in the queue."""
+        try:
+            self._run_batch(batch)
+        except Exception as error:  # every caller of the batch hears it; none may be left waiting
+            self._finish(batch, error)
+        except BaseException:
+            # An interrupt before COMMIT: the batch goes back, the interrupted caller's own jobs end.
+            self._put_back(batch, ticket)
+            raise
+        else:
+            notify(batch)
+
+    @staticmethod
+    def _finish(batch: list[Job], error: Exception) -> None:
+        for job in batch:
+            job.result = None
+            job.error = error
+        notify(batch)
+
+    def _put_back(self, batch: list[Job], ticket: Ticket) -> None:
+        with self._lock:
+            for job in reversed(batch):
+                job.taken = False
+                job.reset()
+                if job.ticket is ticket:
+                    job.error = Cancelled("the caller was interrupted before the commit; nothing happened")
+                    job.done = True
+                    ticket.pending -= 1
+                else:
+                    self._waiting.appendleft(job)
+                    self._bytes += job.size
+
+    def _take(self) -> list[Job]:
+        """The next batch: everyone waiting, in order, up to the bounds; an exclusive job comes alone."""
+        with self._lock:
+            waiting = self._waiting
+            batch: list[Job] = []
+            size = 0
+            while waiting and len(batch) < limits.BATCH_COMMANDS:
+                job = waiting[0]
+                if batch and (job.exclusive or batch[-1].exclusive or size + job.size > limits.BATCH_BYTES):
+                    break
+                waiting.popleft()
+                job.taken = True
+                size += job.size
+                batch.append(job)
+            self._bytes -= size
+            return batch
+
+    def _pass_on(self) -> None:
+        with self._lock:
+            if not self._waiting:
+                self._leading = False
+                return
+            heir: Ticket = self._waiting[0].ticket
+        heir.offer_lead(self.lead)
+
+    def _pass_on_if_offered(self, ticket: Ticket) -> None:
+        """A waiter that gives up while the lead is offered to it must hand it to the next."""
+        with self._lock:
+            offered = ticket.lead
+            ticket.lead = False
+        if offered:
+            self._pass_on()
+
+    def expire(self, jobs: Sequence[Job]) -> None:
+        """Their caller stops waiting: jobs still queued end in `Busy`, taken ones are outcome unknown."""
+        self.withdraw(jobs, Busy("nothing happened in the time given; try again"))
+        for job in jobs:
+            job.abandoned = not job.done
+        self._pass_on_if_offered(jobs[0].ticket)

@@ -1,0 +1,156 @@
+"""The engine: one store, one queue, one state, and the batch that ties them together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from treadle.engine import state as states
+from treadle.engine.batch import Batch, ClockRule
+from treadle.engine.command import CommandJob
+from treadle.engine.coordinator import Coordinator
+from treadle.engine.job import Job
+from treadle.engine.request import Request, admit
+from treadle.engine.state import Deployed, State
+from treadle.errors import Internal, OutcomeUnknown, StoreError, TreadleError
+from treadle.ports.clock import Clock, Ids
+from treadle.ports.store import ReadTx, Store
+
+
+class Engine:
+    """Everything behind a handle. Safe for any number of threads; one for each process.
+
+    `maximum_jump` bounds, in microseconds, how far the clock may be ahead of the last commit.
+    """
+
+    def __init__(self, store: Store, clock: Clock, ids: Ids, *, maximum_jump: int | None) -> None:
+        self.store = store
+        self.clock = clock
+        self.ids = ids
+        self._rule = ClockRule(clock, maximum_jump)
+        self._loading = threading.Lock()
+        self._contracts: dict[bytes, Deployed] = {}
+        with store.write() as tx:
+            states.initialise(tx, ids)
+        with store.read() as tx:
+            self._state = states.load(tx)
+        self.coordinator = Coordinator(self.run_batch)
+
+    @property
+    def state(self) -> State:
+        """The state as last seen; a batch or `refresh` may have found a newer one."""
+        return self._state
+
+    def refresh(self) -> State:
+        """The state as of now, so that another process's deployment is seen without a write."""
+        with self.store.read() as tx:
+            return self._follow(tx)
+
+    def _follow(self, tx: ReadTx) -> State:
+        known = self._state
+        found = states.load(tx, known)
+        if found is not known:
+            with self._loading:
+                if found.generation > self._state.generation:
+                    self._state = found
+        return found
+
+    def command_job(self, request: Request) -> CommandJob:
+        """Admit a request under the state last seen; what the caller must correct is raised here.
+
+        A name or input that the state last seen does not know is tried once more against the newest state.
+        """
+        known = self._state
+        try:
+            admitted = admit(request, known, self.clock, self.ids)
+        except TreadleError:
+            if self.refresh() is known:
+                raise
+            admitted = admit(request, self._state, self.clock, self.ids)
+        return CommandJob(request, admitted, self.clock, self.ids)
+
+    def command_jobs(self, requests: Iterable[Request]) -> tuple[list[Any], list[tuple[int, Job]]]:
+        """Admit many: a place for each answer, with the error where one is refused, and the jobs by place."""
+        answers: list[Any] = []
+        jobs: list[tuple[int, Job]] = []
+        for place, request in enumerate(requests):
+            try:
+                jobs.append((place, self.command_job(request)))
+                answers.append(None)
+            except TreadleError as error:
+                answers.append(error)
+        return answers, jobs
+
+    def submit(self, jobs: Sequence[Job], timeout: float | None = None) -> list[Any]:
+        """Run jobs from the calling thread; for each, in order, its result or its error as an object."""
+        self.coordinator.run(jobs, timeout)
+        return [job.answer for job in jobs]
+
+    def run_batch(self, jobs: list[Job]) -> None:
+        """One batch. If its writing fails, it is rolled back and each job is run again on its own."""
+        try:
+            self._transact(jobs)
+        except OutcomeUnknown:
+            raise
+        except _WriteFailed as failed:
+            for job in jobs:
+                job.reset()
+                self._alone(job) if len(jobs) > 1 else _fail(job, failed.error)
+        except Exception as error:  # nothing was written, and every caller of the batch hears why
+            for job in jobs:
+                _fail(job, error)
+
+    def _alone(self, job: Job) -> None:
+        try:
+            self._transact([job])
+        except _WriteFailed as failed:
+            _fail(job, failed.error)
+        except Exception as error:  # each job of a failed batch gets an answer of its own
+            _fail(job, error)
+
+    def _transact(self, jobs: list[Job]) -> None:
+        with self.store.write() as tx:
+            state = self._follow(tx)
+            batch = Batch(tx, state, self._rule, self._contracts)
+            for job in jobs:
+                job.announce(batch)
+            batch.load()
+            for job in jobs:
+                job.step(batch)
+            if batch.dirty:
+                self._commit(batch)
+
+    @staticmethod
+    def _commit(batch: Batch) -> None:
+        try:
+            batch.write()
+            batch.tx.commit()
+        except OutcomeUnknown:
+            raise
+        except Exception as error:
+            raise _WriteFailed(error) from error
+
+
+class _WriteFailed(Exception):
+    """The batch was evaluated, but writing it failed; nothing of it is stored."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _fail(job: Job, error: Exception) -> None:
+    job.result = None
+    job.error = _as_treadle(error)
+
+
+def _as_treadle(error: BaseException) -> TreadleError:
+    if isinstance(error, TreadleError):
+        return error
+    if isinstance(error, OSError):
+        wrapped: TreadleError = StoreError(f"the store failed: {error.strerror or type(error).__name__}")
+    else:
+        wrapped = Internal("an unexpected error; nothing was recorded and the key is free. Please report it")
+    wrapped.__cause__ = error
+    return wrapped

@@ -1,0 +1,86 @@
+"""Admission outside the batch: a command's input becomes cells, an identity and a hash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from treadle.access.caller import Caller
+from treadle.engine.state import Deployed, State
+from treadle.errors import HistoryChanged
+from treadle.model import canonical
+from treadle.model.facts import Cells
+from treadle.plan import CommandPlan
+from treadle.ports.clock import Clock, Ids
+
+IDENTITY = "treadle.idempotency/v1"
+INPUT = "treadle.input/v1"
+
+
+class Request(NamedTuple):
+    """One call as it came in: it can be admitted again under another contract."""
+
+    command: str
+    input: Mapping[str, Any]
+    caller: Caller
+    history: str | None = None
+    contract: str | None = None
+    request_id: bytes | None = None
+
+
+class Admitted(NamedTuple):
+    """A request under one contract. `identities` are looked up; the first is what a new receipt gets.
+
+    `services` holds 16 fresh bytes for each uuid_v7 and None for each transaction_time, which the batch
+    seals. `hashes` pairs with `identities`: the keyed hash of the input under the same digest key.
+    """
+
+    deployed: Deployed
+    plan: CommandPlan
+    input: Cells
+    canonical: bytes
+    identities: tuple[bytes, ...]
+    hashes: tuple[bytes, ...]
+    services: Cells
+
+
+def admit(request: Request, state: State, clock: Clock, ids: Ids, sealed: Cells | None = None) -> Admitted:
+    """Read the input and compute the idempotency identity.
+
+    `sealed` are the service ids of an earlier admission of the same request, which stay.
+    Raises `UnknownName`, `InvalidInput` and `Malformed` for what the caller must correct.
+    """
+    deployed = state.require()
+    plan = deployed.command(request.command)
+    cells, body = deployed.codec.input_reader(plan.name).read(request.input)
+    services = sealed if sealed is not None else _services(plan, clock, ids)
+    if plan.key_input is None:
+        return Admitted(deployed, plan, cells, body, (), (), services)
+    material = _identity(request, state, deployed, plan.name, cells[plan.key_input])
+    readable = state.digests.readable
+    return Admitted(
+        deployed,
+        plan,
+        cells,
+        body,
+        tuple(canonical.keyed(digest, IDENTITY, material) for digest in readable),
+        tuple(canonical.keyed(digest, INPUT, body) for digest in readable),
+        services,
+    )
+
+
+def check_history(request: Request, state: State) -> None:
+    """Raise `HistoryChanged` if the caller relies on another history incarnation."""
+    if request.history is not None and request.history != state.history:
+        raise HistoryChanged("the database was restored since; read the state again before you rely on it")
+
+
+def _identity(request: Request, state: State, deployed: Deployed, command: str, key: str | bytes) -> bytes:
+    caller = request.caller
+    return canonical.pack((state.database, caller.tenant, caller.principal, deployed.contract.name, command, key))
+
+
+def _services(plan: CommandPlan, clock: Clock, ids: Ids) -> Cells:
+    if not plan.services:
+        return ()
+    return tuple(ids.uuid7(clock.now()) if service.kind == "uuid_v7" else None for service in plan.services)

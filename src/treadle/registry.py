@@ -1,0 +1,25 @@
+"""Heavy parts, named once and imported on first use, so that `import treadle` stays quick.
+
+A name here is the only way by which the handle reaches a store's driver, the compiler, the server and
+the like; `load` imports the module when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final
+
+PARTS: Final = {
+    "store": "treadle.store",
+    "clock": "treadle.store.clock",
+    "ids": "treadle.store.ids",
+    "riff": "treadle.riff",
+    "history": "treadle.history",
+    "verify": "treadle.verify",
+}
+
+
+def load(name: str) -> ModuleType | Any:
+    """The part called `name`."""
+    return import_module(PARTS[name])

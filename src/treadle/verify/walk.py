@@ -1,0 +1,189 @@
+"""The walk: from the first record to the head, then the stored rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from treadle.engine import state as states
+from treadle.engine.command import event_images, outcome_bytes, row_images
+from treadle.engine.core import Engine
+from treadle.engine.state import Deployed
+from treadle.errors import DatabaseCorrupt, TreadleError
+from treadle.model import record
+from treadle.model.facts import Row, Sealed, Verdict
+from treadle.model.record import LogRecord
+from treadle.plan import SEMANTICS_VERSION
+from treadle.ports.store import LogEntry, ReadTx, Table
+from treadle.verify.replay import Replay
+from treadle.verify.report import MOST, Problem, Report
+
+Progress = Callable[[int, int], None]
+PAGE: Final = 1_000
+
+
+def verify(engine: Engine, *, head: tuple[int, str] | None = None, progress: Progress | None = None) -> Report:
+    """Walk the whole history of `engine`'s database; see `treadle.Database.verify`."""
+    with engine.store.read() as tx:
+        walk = _Walk(tx, head, progress)
+        walk.records()
+        walk.stored_rows()
+        return walk.report()
+
+
+class _Walk:
+    def __init__(self, tx: ReadTx, kept: tuple[int, str] | None, progress: Progress | None) -> None:
+        self._tx = tx
+        self._kept = kept
+        self._progress = progress
+        self._head = tx.head()
+        self._replay = Replay()
+        self._deployed: dict[str, Deployed] = {}
+        self._names = states.table_names(tx)
+        self._current: Deployed | None = None
+        self._problems: list[Problem] = []
+        self._records = self._evaluated = self._skipped = self._rows = 0
+
+    def report(self) -> Report:
+        return Report(
+            records=self._records,
+            evaluated=self._evaluated,
+            not_evaluated=self._skipped,
+            rows=self._rows,
+            head=(self._head.number, self._head.hash.hex()),
+            problems=tuple(self._problems),
+        )
+
+    def _problem(self, number: int | None, what: str) -> None:
+        if len(self._problems) < MOST:
+            self._problems.append(Problem(number, what))
+
+    def records(self) -> None:
+        """Check number, chain and content of every record."""
+        previous, expected, time = record.GENESIS, 1, 0
+        for entry in self._tx.log(1, self._head.number):
+            if entry.number != expected:
+                self._problem(expected, "the record is missing")
+            expected = entry.number + 1
+            stored = self._chained(entry, previous)
+            previous = entry.hash
+            self._records += 1
+            if stored is None:
+                continue
+            if stored.time < time or stored.time != entry.time:
+                self._problem(entry.number, "its time is before the record before it, or not the stored time")
+            time = stored.time
+            self._judge(stored)
+            if self._progress is not None and self._records % PAGE == 0:
+                self._progress(self._records, self._head.number)
+        if expected != self._head.number + 1:
+            self._problem(expected, "the log ends before its head")
+        if self._kept is not None:
+            self._check_kept()
+
+    def _chained(self, entry: LogEntry, previous: bytes) -> LogRecord | None:
+        if record.chain(previous, entry.data) != entry.hash:
+            self._problem(entry.number, "its bytes do not give its hash")
+        try:
+            stored = record.decode(entry.data)
+        except DatabaseCorrupt as error:
+            self._problem(entry.number, f"it cannot be read: {error.message}")
+            return None
+        if stored.previous != previous or stored.number != entry.number:
+            self._problem(entry.number, "it does not follow the record before it")
+        return stored
+
+    def _check_kept(self) -> None:
+        number, digest = self._kept or (0, "")
+        entry = next(self._tx.log(number, number), None)
+        if entry is None or entry.hash.hex() != digest.lower():
+            self._problem(number, "its hash is not the one that was kept elsewhere")
+
+    def _judge(self, stored: LogRecord) -> None:
+        try:
+            if stored.kind == "deploy" and stored.contract is not None:
+                self._current = self._contract(stored.contract.hex())
+                self._replay.use(self._current.tables)
+            elif stored.kind == "command":
+                self._command(stored)
+        except TreadleError as error:
+            self._problem(stored.number, error.message)
+        except Exception as error:  # a damaged record must be named, whatever it breaks
+            self._problem(stored.number, f"it cannot be evaluated: {type(error).__name__}")
+
+    def _contract(self, identity: str) -> Deployed:
+        known = self._deployed.get(identity)
+        if known is None:
+            contract = states.load_contract(self._tx, identity)
+            if contract.identity != identity:
+                raise DatabaseCorrupt(f"contract {identity[:12]}… is stored under another contract's name")
+            known = self._deployed[identity] = Deployed(contract, self._names)
+        return known
+
+    def _command(self, stored: LogRecord) -> None:
+        self._check_receipt(stored)
+        if stored.semantics != SEMANTICS_VERSION:
+            self._skipped += 1
+            return
+        deployed = self._contract((stored.contract or b"").hex())
+        verdict = self._evaluate(deployed, stored)
+        self._evaluated += 1
+        self._compare(deployed, stored, verdict)
+        self._replay.apply(verdict, stored.number)
+
+    def _evaluate(self, deployed: Deployed, stored: LogRecord) -> Verdict:
+        plan = deployed.plan.commands[stored.name]
+        codec = deployed.codec
+        cells = codec.input_reader(stored.name).decode(stored.input or b"")
+        services = codec.services_decoder(stored.name)(stored.services) if stored.services else ()
+        facts = codec.facts_decoder(stored.facts) if stored.facts else {}
+        sealed = Sealed(stored.time, services, facts, bool(stored.policy_set))
+        return plan.evaluate(cells, sealed, self._replay)
+
+    def _compare(self, deployed: Deployed, stored: LogRecord, verdict: Verdict) -> None:
+        if (verdict.failure, verdict.constraint) != (stored.failure, stored.constraint):
+            self._problem(stored.number, "evaluated again, the command ends in another failure")
+        elif verdict.failure is None and verdict.outcome != stored.outcome:
+            self._problem(stored.number, f"evaluated again, the command answers {verdict.outcome}, not {stored.outcome}")
+        elif outcome_bytes(deployed, stored.name, verdict) != stored.fields:
+            self._problem(stored.number, "evaluated again, the outcome's fields differ")
+        elif row_images(deployed, verdict) != stored.changes:
+            self._problem(stored.number, "evaluated again, the written rows differ")
+        elif event_images(deployed, verdict) != stored.events:
+            self._problem(stored.number, "evaluated again, the events differ")
+        elif tuple(verdict.revisions) != stored.revisions:
+            self._problem(stored.number, "evaluated again, the revisions differ")
+
+    def _check_receipt(self, stored: LogRecord) -> None:
+        if stored.identity is not None and self._tx.receipts([stored.identity])[0] != stored.number:
+            self._problem(stored.number, "its idempotency receipt is missing or names another record")
+
+    def stored_rows(self) -> None:
+        """Compare every stored row and unique entry with what the log gives."""
+        if self._current is None:
+            return
+        left = set(self._replay.rows)
+        for table in self._current.tables.values():
+            for row in self._scan(table):
+                self._rows += 1
+                ref = (table.entity, row.cells[: table.key_count])
+                left.discard(ref)
+                if self._replay.rows.get(ref) != row:
+                    self._problem(None, f"a stored row of {table.entity} is not what the log gives (commit {row.commit})")
+        for entity, _ in sorted(left, key=repr)[:MOST]:
+            self._problem(None, f"a row of {entity} that the log gives is not stored")
+        self._stored_uniques()
+
+    def _scan(self, table: Table) -> Iterator[Row]:
+        after = None
+        while page := self._tx.scan(table, after, PAGE):
+            yield from page
+            after = page[-1].cells[: table.key_count]
+
+    def _stored_uniques(self) -> None:
+        uniques = list(self._replay.uniques)
+        for start in range(0, len(uniques), PAGE):
+            page = uniques[start : start + PAGE]
+            for unique, holder in zip(page, self._tx.holders(page), strict=True):
+                if holder != self._replay.uniques[unique]:
+                    self._problem(None, f"the unique entries of {unique[0]}.{unique[1]} are not what the log gives")
