@@ -55,7 +55,7 @@ class IRI(tuple[int, str]):
 
     def __new__(cls, value: str) -> Self:
         if not _ABSOLUTE_IRI.fullmatch(value):
-            raise ValueError(f"not an absolute IRI: {value!r}; write scheme:rest without spaces or <>\"{{}}|^`\\")
+            raise ValueError(f'not an absolute IRI: {value!r}; write scheme:rest, no spaces or <>"{{}}|^`\\')
         return tuple.__new__(cls, (0, value))
 
     @property
@@ -98,7 +98,7 @@ class BlankNode(tuple[int, str]):
 
     def __new__(cls, value: str) -> Self:
         if not _BLANK_LABEL.fullmatch(value):
-            raise ValueError(f"not a blank node label: {value!r}; begin with a letter or digit, no ':' or spaces")
+            raise ValueError(f"not a blank node label: {value!r}; use letters, digits, '-', '_' and '.'")
         return tuple.__new__(cls, (1, value))
 
     @property
