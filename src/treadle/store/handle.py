@@ -1,4 +1,4 @@
-"""What every store's handle does alike: refuse use after close and after fork, and let writers in one by one."""
+"""What every store's handle does alike: refuse use after close or fork, let writers in one by one."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class SystemIds:
         self._tail = 0
 
     def uuid7(self, now: int) -> bytes:
-        """A new id (16 bytes) for the time `now`, in microseconds since 1970; times before 1970 count as 1970."""
+        """A new id (16 bytes) for the time `now`, in microseconds since 1970; earlier times count as 1970."""
         milliseconds, rest = divmod(min(max(now, 0), _MOST), 1000)
         head = milliseconds << 12 | rest * 4096 // 1000
         with self._lock:

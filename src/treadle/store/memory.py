@@ -156,10 +156,9 @@ class MemoryRead:
     def events(
         self, name: str, partition: bytes | None, after: tuple[int, int], limit: int
     ) -> list[StoredEvent]:
-        events: VersionedMap[Any, StoredEvent]
-        if partition is None:
-            events, begin = self._data.events, (name,)
-        else:
+        events: VersionedMap[Any, StoredEvent] = self._data.events
+        begin: tuple[Any, ...] = (name,)
+        if partition is not None:
             events, begin = self._data.partitions, (name, partition)
         found: list[StoredEvent] = []
         for key, event in events.items(self._sequence, after=(*begin, *after)):

@@ -1,0 +1,117 @@
+"""Finding, creating and connecting to the database's file."""
+
+from __future__ import annotations
+
+import os
+from typing import Final, NamedTuple
+
+import apsw
+
+from treadle.errors import DatabaseMissing, StoreError
+from treadle.store.sqlite.failures import os_error
+
+_STATEMENTS: Final = 256
+"""How many prepared statements a connection keeps."""
+
+_WRITE_CACHE_KIB: Final = 65_536
+_READ_CACHE_KIB: Final = 2_048
+
+
+class Place(NamedTuple):
+    """Where a database is: its real path, and the VFS that reads and writes it (None for the system's)."""
+
+    path: str
+    vfs: str | None
+
+    @property
+    def lock(self) -> str:
+        """The file of the writers' queue; it stays."""
+        return self.path + "-lock"
+
+
+def locate(name: str, vfs: str | None) -> Place:
+    """The place of the file `name`. Links are followed, so that all names of a file share one lock.
+
+    Raises `StoreError` for something that is no file, `DatabaseMissing` if its folder is not there.
+    """
+    path = os.path.realpath(name)
+    if os.path.isdir(path):
+        raise StoreError(f"{path} is a folder; name a file in it, such as {os.path.join(path, 'work.db')}")
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise DatabaseMissing(f"there is no folder {folder}; create it first")
+    return Place(path, vfs)
+
+
+def exists(place: Place) -> bool:
+    """Whether the file is there."""
+    return os.path.exists(place.path)
+
+
+def ensure_file(place: Place, create: bool) -> None:
+    """Create the file, mode 0600, if it is missing and `create`; call it with the writers' lock held.
+
+    SQLite gives its own files beside the database the same mode. (Nothing here opens a file that exists:
+    closing it would drop the locks that SQLite holds on it for other handles of this process.)
+    """
+    if exists(place):
+        return
+    if not create:
+        raise missing(place)
+    try:
+        os.close(os.open(place.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        _sync_folder(os.path.dirname(place.path))
+    except OSError as error:
+        raise os_error(error, f"cannot create {place.path}") from error
+
+
+def missing(place: Place) -> DatabaseMissing:
+    """The error of a database that is not there and may not be created."""
+    return DatabaseMissing(
+        f"there is no database at {place.path}; check the name, or open it with create=True"
+    )
+
+
+def _sync_folder(folder: str) -> None:
+    """Make a new name in a folder durable."""
+    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def identity(place: Place) -> tuple[int, int]:
+    """Device and inode of the file that bears the name now; raises `OSError` if there is none."""
+    found = os.stat(place.path)
+    return found.st_dev, found.st_ino
+
+
+def connect(place: Place) -> apsw.Connection:
+    """A connection with the settings that all of ours share. Raises apsw's errors."""
+    connection = apsw.Connection(
+        place.path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=place.vfs, statementcachesize=_STATEMENTS
+    )
+    connection.set_busy_timeout(10_000)
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    # On macOS an fsync that waits for the disk has another name; elsewhere these do nothing.
+    connection.execute("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
+def connect_writer(place: Place) -> apsw.Connection:
+    """The connection that writes. It never checkpoints by itself: `Checkpointer` does."""
+    connection = connect(place)
+    connection.wal_autocheckpoint(0)
+    connection.execute(f"PRAGMA cache_size = -{_WRITE_CACHE_KIB}")
+    return connection
+
+
+def connect_reader(place: Place) -> apsw.Connection:
+    """A connection that cannot write."""
+    connection = connect(place)
+    connection.execute(f"PRAGMA cache_size = -{_READ_CACHE_KIB}; PRAGMA query_only = ON")
+    return connection

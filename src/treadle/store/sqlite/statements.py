@@ -1,0 +1,167 @@
+"""The SQL of one entity table: its definition and every statement about its rows.
+
+Texts depend on the table's declaration alone, so they are made once and shared by all connections,
+each of which keeps them prepared.
+"""
+
+from __future__ import annotations
+
+from operator import is_not
+from typing import Final
+
+from treadle.errors import TooLarge, check
+from treadle.model.facts import Cells, Key, Range
+from treadle.model.types import Optional
+from treadle.ports.store import Column, IndexSpec, Table
+from treadle.store.sqlite.cells import RowCodec, column_type
+from treadle.store.sqlite.views import quoted, view_definition, view_name
+
+REVISION: Final = "treadle_revision"
+COMMIT: Final = "treadle_commit"
+
+MOST_COLUMNS: Final = 2_000 - 2
+"""SQLite's bound on the columns of a table, less the two that every entity table has."""
+
+_MOST_MASKS: Final = 64
+
+
+def index_name(table: Table, spec: IndexSpec) -> str:
+    """The name of a declared index: its entity table's and its own."""
+    return f"{table.name}.{spec.name}"
+
+
+def _column(column: Column) -> str:
+    presence = "" if isinstance(column.type, Optional) else " NOT NULL"
+    return f"{quoted(column.name)} {column_type(column.type)}{presence}"
+
+
+def index_definition(table: Table, spec: IndexSpec) -> str:
+    columns = ", ".join(quoted(table.columns[position].name) for position in spec.positions)
+    present = " AND ".join(
+        f"{quoted(table.columns[position].name)} IS NOT NULL" for position in spec.presence
+    )
+    where = f" WHERE {present}" if present else ""
+    return f"CREATE INDEX {quoted(index_name(table, spec))} ON {quoted(table.name)} ({columns}){where}"
+
+
+def definition(table: Table) -> list[str]:
+    """The statements that create a table, its indexes and its view."""
+    check(0 < table.key_count <= len(table.columns), f"table {table.name} has a key")
+    if len(table.columns) > MOST_COLUMNS:
+        raise TooLarge(
+            f"entity {table.entity} has {len(table.columns)} fields; SQLite holds at most {MOST_COLUMNS}"
+        )
+    columns = [_column(column) for column in table.columns]
+    columns += [f"{REVISION} ANY NOT NULL", f"{COMMIT} INTEGER NOT NULL"]
+    key = ", ".join(quoted(column.name) for column in table.columns[: table.key_count])
+    text = (
+        f"CREATE TABLE {quoted(table.name)} ({', '.join(columns)}, PRIMARY KEY ({key})) STRICT, WITHOUT ROWID"
+    )
+    return [text, *(index_definition(table, spec) for spec in table.indexes), view_definition(table)]
+
+
+def alteration(before: Table, after: Table) -> list[str]:
+    """The statements that append optional columns and indexes, and make the view anew."""
+    name = quoted(after.name)
+    added = after.columns[len(before.columns) :]
+    indexes = [spec for spec in after.indexes if spec not in before.indexes]
+    return [
+        f"DROP VIEW IF EXISTS {quoted(view_name(before))}",
+        *(f"ALTER TABLE {name} ADD COLUMN {_column(column)}" for column in added),
+        *(index_definition(after, spec) for spec in indexes),
+        view_definition(after),
+    ]
+
+
+class Mask:
+    """An update that sets only some columns, so that SQLite leaves the indexes of the others alone."""
+
+    __slots__ = ("positions", "text")
+
+    def __init__(self, statements: TableStatements, changed: tuple[bool, ...]) -> None:
+        columns = statements.columns
+        self.positions = [position for position, differs in enumerate(changed) if differs]
+        settings = [f"{columns[position]} = ?" for position in self.positions]
+        settings += [f"{REVISION} = ?", f"{COMMIT} = ?"]
+        self.text = f"UPDATE {statements.name} SET {', '.join(settings)} WHERE {statements.match}"
+
+
+class TableStatements:
+    """Everything that is said to one entity table."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.name = quoted(table.name)
+        self.columns = [quoted(column.name) for column in table.columns]
+        self.keys = self.columns[: table.key_count]
+        self.codec = RowCodec([column.type for column in table.columns])
+        self.key_codec = RowCodec([column.type for column in table.columns[: table.key_count]])
+        self.match = " AND ".join(f"{column} = ?" for column in self.keys)
+        listed = ", ".join(self.columns)
+        key_list = ", ".join(self.keys)
+        marks = ", ".join("?" * (len(self.columns) + 2))
+        fetched = f"{REVISION}, {COMMIT}, {listed} FROM {self.name}"
+        self.fetch = f"SELECT ?, {fetched} WHERE {self.match}"
+        self.scan = f"SELECT {fetched} ORDER BY {key_list} LIMIT ?"
+        after = f"({key_list}) > ({', '.join('?' * len(self.keys))})"
+        self.scan_after = f"SELECT {fetched} WHERE {after} ORDER BY {key_list} LIMIT ?"
+        self.insert = f"INSERT INTO {self.name} ({listed}, {REVISION}, {COMMIT}) VALUES ({marks})"
+        self.delete = f"DELETE FROM {self.name} WHERE {self.match}"
+        self._whole = Mask(self, (False,) * table.key_count + (True,) * (len(self.columns) - table.key_count))
+        self._masks: dict[tuple[bool, ...], Mask] = {}
+        self._probes: dict[tuple[str, int], str] = {}
+
+    def mask(self, before: Cells, after: Cells) -> Mask:
+        """The update for a row that goes from `before` to `after`.
+
+        Cells that a command left alone are the same objects, so identity is enough; an equal cell that is
+        another object is written once more, and no harm done.
+        """
+        changed = tuple(map(is_not, before, after))
+        mask = self._masks.get(changed)
+        if mask is None:
+            if len(self._masks) >= _MOST_MASKS:
+                return self._whole
+            mask = self._masks[changed] = Mask(self, self._without_key(changed))
+        return mask
+
+    def _without_key(self, changed: tuple[bool, ...]) -> tuple[bool, ...]:
+        key_count = self.table.key_count
+        return (False,) * key_count + changed[key_count:]
+
+    def probe(self, range_: Range) -> str:
+        """The keys under a prefix of an index, in the index's order. Bindings: the values, then the limit."""
+        found = self._probes.get((range_.index, len(range_.values)))
+        if found is None:
+            found = self._probes[range_.index, len(range_.values)] = self._probe(range_)
+        return found
+
+    def spec(self, index: str) -> IndexSpec:
+        """The declared index of that name."""
+        found = [spec for spec in self.table.indexes if spec.name == index]
+        check(found, f"table {self.table.name} has no index {index}")
+        return found[0]
+
+    def _probe(self, range_: Range) -> str:
+        spec = self.spec(range_.index)
+        known = spec.positions[: len(range_.values)]
+        conditions = [self._equal(position) for position in known]
+        conditions += [f"{self.columns[position]} IS NOT NULL" for position in spec.presence]
+        order = [self.columns[position] for position in spec.positions[len(known) :]] + self.keys
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        source = f"{self.name} INDEXED BY {quoted(index_name(self.table, spec))}"
+        return f"SELECT {', '.join(self.keys)} FROM {source}{where} ORDER BY {', '.join(order)} LIMIT ?"
+
+    def _equal(self, position: int) -> str:
+        # IS finds absent optionals too; on a required column = says the same, and plans better.
+        optional = isinstance(self.table.columns[position].type, Optional)
+        return f"{self.columns[position]} {'IS' if optional else '='} ?"
+
+    def probe_values(self, range_: Range) -> Cells:
+        """SQLite's values of the range's cells."""
+        spec = self.spec(range_.index)
+        types = [self.table.columns[position].type for position in spec.positions[: len(range_.values)]]
+        return RowCodec(types).encode(range_.values)
+
+    def encoded_key(self, key: Key) -> Cells:
+        return self.key_codec.encode(key)

@@ -1,0 +1,316 @@
+"""What can be said inside a transaction: each method is a prepared statement, run for all rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import apsw
+
+from treadle.errors import check
+from treadle.model.facts import Key, Range, Row, RowChange, UniqueRef
+from treadle.model.packing import pack, unpack
+from treadle.ports.store import Head, LogEntry, QuadText, StoredEvent, Table
+from treadle.store.handle import ENDED, NO_RECORD, check_successor
+from treadle.store.sqlite.cells import decode_u64, encode_u64
+from treadle.store.sqlite.failures import guarded, translated
+from treadle.store.sqlite.statements import Mask, TableStatements, alteration, definition
+
+_HEAD: Final = "SELECT number, time, hash FROM treadle_log ORDER BY number DESC LIMIT 1"
+_SETTING: Final = "SELECT value FROM treadle_settings WHERE name = ?"
+_SETTINGS: Final = "SELECT name, value FROM treadle_settings WHERE name >= ? ORDER BY name"
+_TOMBSTONE: Final = "SELECT ?, revision FROM treadle_tombstones WHERE entity = ? AND key = ?"
+_HOLDER: Final = "SELECT ?, key FROM treadle_uniques WHERE entity = ? AND name = ? AND entry = ?"
+_RECEIPT: Final = "SELECT ?, number FROM treadle_receipts WHERE identity = ?"
+_LOG: Final = "SELECT number, time, hash, data FROM treadle_log WHERE number BETWEEN ? AND ? ORDER BY number"
+_EVENTS: Final = (
+    "SELECT number, ordinal, name, partition, data FROM treadle_events "
+    "WHERE name = ? AND (number, ordinal) > (?, ?) ORDER BY number, ordinal LIMIT ?"
+)
+_PARTITION: Final = (
+    "SELECT number, ordinal, name, partition, data "
+    "FROM treadle_events INDEXED BY treadle_events_by_partition "
+    "WHERE name = ? AND partition = ? AND (number, ordinal) > (?, ?) ORDER BY number, ordinal LIMIT ?"
+)
+_QUADS: Final = "SELECT subject, predicate, object, graph FROM treadle_quads"
+_GRAPHS: Final = "SELECT name FROM treadle_graphs ORDER BY name"
+
+_BURY: Final = "INSERT OR REPLACE INTO treadle_tombstones (entity, key, revision) VALUES (?, ?, ?)"
+_UNBURY: Final = "DELETE FROM treadle_tombstones WHERE entity = ? AND key = ?"
+_RELEASE: Final = "DELETE FROM treadle_uniques WHERE entity = ? AND name = ? AND entry = ?"
+_TAKE: Final = "INSERT INTO treadle_uniques (entity, name, entry, key) VALUES (?, ?, ?, ?)"
+_APPEND: Final = "INSERT INTO treadle_log (number, time, hash, data) VALUES (?, ?, ?, ?)"
+_BIND: Final = "INSERT INTO treadle_receipts (identity, number) VALUES (?, ?)"
+_PRUNE: Final = "INSERT OR REPLACE INTO treadle_receipts (identity, number) VALUES (?, ?)"
+_EMIT: Final = "INSERT INTO treadle_events (number, ordinal, name, partition, data) VALUES (?, ?, ?, ?, ?)"
+_PUT: Final = "INSERT OR REPLACE INTO treadle_settings (name, value) VALUES (?, ?)"
+_DROP: Final = "DELETE FROM treadle_settings WHERE name = ?"
+_ADD_QUAD: Final = (
+    "INSERT OR IGNORE INTO treadle_quads (subject, predicate, object, graph) VALUES (?, ?, ?, ?)"
+)
+_REMOVE_QUAD: Final = (
+    "DELETE FROM treadle_quads WHERE subject = ? AND predicate = ? AND object = ? AND graph = ?"
+)
+_ADD_GRAPH: Final = "INSERT OR IGNORE INTO treadle_graphs (name) VALUES (?)"
+_REMOVE_GRAPH: Final = "DELETE FROM treadle_graphs WHERE name = ?"
+
+
+class Shared:
+    """What all transactions of a store share: the statements of its entity tables."""
+
+    __slots__ = ("_tables",)
+
+    def __init__(self) -> None:
+        self._tables: dict[str, TableStatements] = {}
+
+    def statements(self, table: Table) -> TableStatements:
+        """The statements of a table, made anew when its declaration changed."""
+        known = self._tables.get(table.name)
+        if known is None or (known.table is not table and known.table != table):
+            known = self._tables[table.name] = TableStatements(table)
+        return known
+
+
+class SqliteRead:
+    """A snapshot of a SQLite database."""
+
+    __slots__ = ("_db", "_shared")
+
+    def __init__(self, connection: apsw.Connection, shared: Shared) -> None:
+        self._db: Any = connection
+        self._shared = shared
+
+    def end(self) -> None:
+        """Refuse every later use."""
+        self._db = ENDED
+
+    @guarded
+    def head(self) -> Head:
+        for row in self._db.execute(_HEAD):
+            return Head(*row)
+        return NO_RECORD
+
+    @guarded
+    def setting(self, name: str) -> bytes | None:
+        for (value,) in self._db.execute(_SETTING, (name,)):
+            return value  # type: ignore[no-any-return]
+        return None
+
+    @guarded
+    def settings(self, prefix: str) -> dict[str, bytes]:
+        found = {}
+        for name, value in self._db.execute(_SETTINGS, (prefix,)):
+            if not name.startswith(prefix):
+                break
+            found[name] = value
+        return found
+
+    @guarded
+    def rows(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
+        statements = self._shared.statements(table)
+        encode, decode = statements.key_codec.encode, statements.codec.decode
+        found: list[Row | None] = [None] * len(keys)
+        bindings = [(place, *encode(key)) for place, key in enumerate(keys)]
+        for row in self._db.executemany(statements.fetch, bindings):
+            found[row[0]] = Row(decode_u64(row[1]), decode(row[3:]), row[2])
+        return found
+
+    @guarded
+    def last_revisions(self, table: Table, keys: Sequence[Key]) -> list[int]:
+        found = [0] * len(keys)
+        bindings = [(place, table.name, pack(key)) for place, key in enumerate(keys)]
+        for place, revision in self._db.executemany(_TOMBSTONE, bindings):
+            found[place] = decode_u64(revision)
+        return found
+
+    @guarded
+    def holders(self, uniques: Sequence[UniqueRef]) -> list[Key | None]:
+        found: list[Key | None] = [None] * len(uniques)
+        bindings = [
+            (place, entity, name, pack(values)) for place, (entity, name, values) in enumerate(uniques)
+        ]
+        for place, key in self._db.executemany(_HOLDER, bindings):
+            found[place] = unpack(key)
+        return found
+
+    @guarded
+    def probe(self, table: Table, range_: Range) -> list[Key]:
+        statements = self._shared.statements(table)
+        bindings = (*statements.probe_values(range_), range_.limit)
+        decode = statements.key_codec.decode
+        return [decode(key) for key in self._db.execute(statements.probe(range_), bindings)]
+
+    @guarded
+    def scan(self, table: Table, after: Key | None, limit: int) -> list[Row]:
+        statements = self._shared.statements(table)
+        decode = statements.codec.decode
+        if after is None:
+            cursor = self._db.execute(statements.scan, (limit,))
+        else:
+            cursor = self._db.execute(statements.scan_after, (*statements.key_codec.encode(after), limit))
+        return [Row(decode_u64(row[0]), decode(row[2:]), row[1]) for row in cursor]
+
+    @guarded
+    def receipts(self, identities: Sequence[bytes]) -> list[int | None]:
+        found: list[int | None] = [None] * len(identities)
+        for place, number in self._db.executemany(_RECEIPT, list(enumerate(identities))):
+            found[place] = number
+        return found
+
+    def log(self, first: int, last: int) -> Iterator[LogEntry]:
+        for row in self._each(_LOG, (first, last)):
+            yield LogEntry(*row)
+
+    def _each(self, text: str, bindings: tuple[Any, ...] = ()) -> Iterator[Any]:
+        """The rows of a statement, one at a time; asking for one after the block's end raises `Closed`."""
+        try:
+            for row in self._db.execute(text, bindings):
+                yield row
+                self._db.get_autocommit()
+        except apsw.Error as error:
+            raise translated(error) from error
+
+    @guarded
+    def events(
+        self, name: str, partition: bytes | None, after: tuple[int, int], limit: int
+    ) -> list[StoredEvent]:
+        if partition is None:
+            cursor = self._db.execute(_EVENTS, (name, *after, limit))
+        else:
+            cursor = self._db.execute(_PARTITION, (name, partition, *after, limit))
+        return [StoredEvent(*row) for row in cursor]
+
+    def quads(self) -> Iterator[QuadText]:
+        yield from self._each(_QUADS)
+
+    @guarded
+    def graphs(self) -> list[str]:
+        return [name for (name,) in self._db.execute(_GRAPHS)]
+
+
+class SqliteWrite(SqliteRead):
+    """The write transaction of a SQLite database."""
+
+    __slots__ = ("_commit", "_number")
+
+    def __init__(self, connection: apsw.Connection, shared: Shared, commit: Any) -> None:
+        super().__init__(connection, shared)
+        self._commit = commit
+        self._number: int | None = None  # of the last log record, once it is known
+
+    def _run(self, text: str, bindings: Sequence[tuple[Any, ...]], complaint: str) -> None:
+        """Run a statement for each binding; each must change exactly one row."""
+        before = self._db.total_changes()
+        self._db.executemany(text, bindings)
+        check(self._db.total_changes() - before == len(bindings), complaint)
+
+    @guarded
+    def write_rows(self, table: Table, changes: Sequence[RowChange], commit: Sequence[int]) -> None:
+        statements = self._shared.statements(table)
+        inserted: list[tuple[Any, ...]] = []
+        deleted: list[tuple[Any, ...]] = []
+        updated: dict[Mask, list[tuple[Any, ...]]] = {}
+        encode, key_encode = statements.codec.encode, statements.key_codec.encode
+        for change, number in zip(changes, commit, strict=True):
+            _, key, before, revision, cells = change
+            if cells is None:
+                if before is not None:
+                    deleted.append(key_encode(key))
+            elif before is None:
+                inserted.append((*encode(cells), encode_u64(revision), number))
+            else:
+                mask = statements.mask(before.cells, cells)
+                values = encode(cells)
+                changed = [values[position] for position in mask.positions]
+                binding = (*changed, encode_u64(revision), number, *values[: table.key_count])
+                updated.setdefault(mask, []).append(binding)
+        for mask, bindings in updated.items():
+            self._run(mask.text, bindings, "an updated row is there")
+        if deleted:
+            self._run(statements.delete, deleted, "a deleted row is there")
+        if inserted:
+            self._run(statements.insert, inserted, "an inserted row is new")
+        if table.tombstones:
+            self._bury(table, changes)
+
+    def _bury(self, table: Table, changes: Sequence[RowChange]) -> None:
+        """Keep the last revisions of deleted rows, and drop those of keys that have a row again."""
+        gone = [
+            (table.name, pack(change.key), encode_u64(change.revision))
+            for change in changes
+            if change.cells is None
+        ]
+        back = [
+            (table.name, pack(change.key))
+            for change in changes
+            if change.cells is not None and change.before is None
+        ]
+        if gone:
+            self._db.executemany(_BURY, gone)
+        if back:
+            self._db.executemany(_UNBURY, back)
+
+    @guarded
+    def write_uniques(self, released: Sequence[UniqueRef], taken: Sequence[tuple[UniqueRef, Key]]) -> None:
+        if released:
+            self._db.executemany(
+                _RELEASE, [(entity, name, pack(values)) for entity, name, values in released]
+            )
+        if taken:
+            entries = [(entity, name, pack(values), pack(key)) for (entity, name, values), key in taken]
+            self._db.executemany(_TAKE, entries)
+
+    @guarded
+    def append_log(self, entries: Sequence[LogEntry]) -> None:
+        first = self.head().number + 1
+        numbers = [entry.number for entry in entries]
+        check(
+            numbers == list(range(first, first + len(entries))),
+            "log records follow one another without a gap",
+        )
+        self._db.executemany(_APPEND, entries)
+
+    @guarded
+    def write_receipts(self, receipts: Sequence[tuple[bytes, int]]) -> None:
+        # In the order of their places in the tree, neighbours share a page that is at hand.
+        bound = sorted(receipt for receipt in receipts if receipt[1] >= 0)
+        pruned = [receipt for receipt in receipts if receipt[1] < 0]
+        if bound:
+            self._db.executemany(_BIND, bound)
+        if pruned:
+            self._db.executemany(_PRUNE, pruned)
+
+    @guarded
+    def append_events(self, events: Sequence[StoredEvent]) -> None:
+        self._db.executemany(_EMIT, events)
+
+    @guarded
+    def put_setting(self, name: str, value: bytes | None) -> None:
+        if value is None:
+            self._db.execute(_DROP, (name,))
+        else:
+            self._db.execute(_PUT, (name, value))
+
+    @guarded
+    def create_table(self, table: Table) -> None:
+        for text in definition(table):
+            self._db.execute(text, can_cache=False)
+
+    @guarded
+    def alter_table(self, before: Table, after: Table) -> None:
+        check_successor(before, after)
+        for text in alteration(before, after):
+            self._db.execute(text, can_cache=False)
+
+    @guarded
+    def write_quads(self, removed: Sequence[QuadText], added: Sequence[QuadText]) -> None:
+        self._db.executemany(_REMOVE_QUAD, removed)
+        self._db.executemany(_ADD_QUAD, added)
+
+    @guarded
+    def write_graphs(self, removed: Sequence[str], added: Sequence[str]) -> None:
+        self._db.executemany(_REMOVE_GRAPH, [(name,) for name in removed])
+        self._db.executemany(_ADD_GRAPH, [(name,) for name in added])
+
+    def commit(self) -> None:
+        self._commit()

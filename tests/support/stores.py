@@ -1,0 +1,67 @@
+"""Kinds of stores for tests that run on each: how to open one, and what it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+import pytest
+
+from treadle.ports.store import Store
+from treadle.store.memory import MemoryStore
+from treadle.store.sqlite import open_database
+
+
+class StoreKind(Protocol):
+    """A place for one database of one kind."""
+
+    name: ClassVar[str]
+
+    def __init__(self, folder: Path) -> None: ...
+
+    def open(self) -> Store:
+        """Open the database; a second time, the same one."""
+
+    def skip_unless_available(self) -> None:
+        """Skip the test, with the reason, where this kind cannot run."""
+
+    def remove(self) -> None:
+        """Leave nothing behind."""
+
+
+class MemoryKind:
+    name = "memory"
+
+    def __init__(self, folder: Path) -> None:
+        self._store: MemoryStore | None = None
+
+    def open(self) -> Store:
+        if self._store is not None:
+            pytest.skip("a memory database has one handle")
+        self._store = MemoryStore()
+        return self._store
+
+    def skip_unless_available(self) -> None:
+        pass
+
+    def remove(self) -> None:
+        pass
+
+
+class SqliteKind:
+    name = "sqlite"
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "work.db"
+
+    def open(self) -> Store:
+        return open_database(str(self.path))
+
+    def skip_unless_available(self) -> None:
+        pass
+
+    def remove(self) -> None:
+        pass
+
+
+KINDS: tuple[type[StoreKind], ...] = (MemoryKind, SqliteKind)
