@@ -2,23 +2,24 @@
 
 A `Coder` is made once per type, record or list and then called for every value, so it does at the start
 all that does not depend on the value: the bytes before the value (a field's name and the tag) become the
-first argument of a packer written in C, an enum becomes a table of finished bytes, a record's fields are
-put in order by one `itemgetter`. What a decoder reads is exactly what its encoder writes.
+first argument of a packer written in C, an enum becomes a table of finished bytes, a record becomes
+straight-line code (see `straight`). What a decoder reads is exactly what its encoder writes.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from treadle import limits
 from treadle.errors import check
 from treadle.model import canonical
 from treadle.model.canonical import corrupt
 from treadle.model.facts import Cell, Cells
+from treadle.model.straight import FALSY, NONE, Fragment, Slot, compile_encoder
 
 Encode: TypeAlias = Callable[[Any], bytes]
 Decode: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
@@ -30,14 +31,41 @@ _U32: Final = struct.Struct(">I")
 class Coder(NamedTuple):
     """How cells of one type become canonical bytes and come back.
 
-    `encoder(prefix)` makes the function that writes a cell after `prefix`; `decode(data, start)` reads one
-    cell and says where it ends. Cells that may be None, which a record leaves out, have a coder for what
-    is there in `present`.
+    `fragment(prefix)` is the code that writes a cell after `prefix`; `decode(data, start)` reads one cell
+    and says where it ends. A cell that a record may leave out has the coder of what is there in
+    `present`; it is left out where it equals `default` (None, or an empty tuple or False).
     """
 
-    encoder: Callable[[bytes], Encode]
+    fragment: Callable[[bytes], Fragment]
     decode: Decode
     present: Coder | None = None
+    default: Any = None
+
+
+def writer(coder: Coder) -> Encode:
+    """The function that writes one cell by itself."""
+    return _encoder(coder, b"")
+
+
+def _encoder(coder: Coder, prefix: bytes) -> Encode:
+    fragment = coder.fragment(prefix)
+    if fragment.parts == _CALL:
+        return cast(Encode, fragment.names["encode"])
+    one = compile_encoder((b"",) * 2, 1, [Slot(0, fragment)])
+    return lambda cell: one((cell,))
+
+
+_CALL: Final = ("encode{n}({c})",)
+
+
+def _calling(encode: Encode) -> Fragment:
+    """The fragment that calls a function with the cell."""
+    return Fragment(_CALL, {"encode": encode})
+
+
+def _table(table: Mapping[Any, bytes]) -> Fragment:
+    """The fragment that looks the cell up among finished bytes."""
+    return Fragment(("table{n}[{c}]",), {"table": table})
 
 
 def reader(coder: Coder) -> Callable[[bytes], Any]:
@@ -54,11 +82,6 @@ def reader(coder: Coder) -> Callable[[bytes], Any]:
         return cell
 
     return read
-
-
-def writer(coder: Coder) -> Encode:
-    """The function that writes one cell by itself."""
-    return coder.encoder(b"")
 
 
 def _expect(data: bytes, start: int, tag: int) -> int:
@@ -83,9 +106,9 @@ def number(tag: int, form: str, low: int, high: int) -> Coder:
     size = tail.size
     head = bytes((tag,))
 
-    def encoder(prefix: bytes) -> Encode:
+    def fragment(prefix: bytes) -> Fragment:
         whole = prefix + head
-        return partial(struct.Struct(f">{len(whole)}s{form}").pack, whole)
+        return _calling(partial(struct.Struct(f">{len(whole)}s{form}").pack, whole))
 
     def decode(data: bytes, start: int) -> tuple[int, int]:
         if data[start] != tag:
@@ -95,7 +118,7 @@ def number(tag: int, form: str, low: int, high: int) -> Coder:
             raise corrupt(f"a number out of its type's range at byte {start}")
         return value, start + 1 + size
 
-    return Coder(encoder, decode)
+    return Coder(fragment, decode)
 
 
 I64: Final = number(canonical.I64, "q", limits.I64_MIN, limits.I64_MAX)
@@ -104,8 +127,8 @@ TIMESTAMP: Final = number(canonical.TIMESTAMP, "q", limits.TIMESTAMP_MIN, limits
 DATE: Final = number(canonical.DATE, "i", limits.DATE_MIN, limits.DATE_MAX)
 
 
-def _bool_encoder(prefix: bytes) -> Encode:
-    return {False: prefix + b"\x01", True: prefix + b"\x02"}.__getitem__
+def _bool_fragment(prefix: bytes) -> Fragment:
+    return _table({False: prefix + b"\x01", True: prefix + b"\x02"})
 
 
 def _bool_decode(data: bytes, start: int) -> tuple[bool, int]:
@@ -115,32 +138,29 @@ def _bool_decode(data: bytes, start: int) -> tuple[bool, int]:
     return tag == canonical.TRUE, start + 1
 
 
-BOOL: Final = Coder(_bool_encoder, _bool_decode)
+BOOL: Final = Coder(_bool_fragment, _bool_decode)
 
 
 def fixed(tag: int, size: int) -> Coder:
     """Exactly `size` bytes after the tag."""
     head = bytes((tag,))
 
-    def encoder(prefix: bytes) -> Encode:
-        return (prefix + head).__add__
+    def fragment(prefix: bytes) -> Fragment:
+        return Fragment(("whole{n}", "{c}"), {"whole": prefix + head})
 
     def decode(data: bytes, start: int) -> tuple[bytes, int]:
         return _slice(data, _expect(data, start, tag), size)
 
-    return Coder(encoder, decode)
+    return Coder(fragment, decode)
 
 
 UUID: Final = fixed(canonical.UUID, 16)
 
 
-def _checked_encoder(whole: bytes, size: int) -> Encode:
-    def encode(cell: bytes) -> bytes:
-        if len(cell) != size:
-            check(False, f"a value of exactly {size} bytes")
-        return whole + cell
-
-    return encode
+def _hash_fragment(prefix: bytes) -> Fragment:
+    names = {"whole": prefix + _HASH_HEAD, "check": check}
+    before = 'if len({c}) != 32: check{n}(False, "a hash of exactly 32 bytes")'
+    return Fragment(("whole{n}", "{c}"), names, before)
 
 
 def _hash_decode(data: bytes, start: int) -> tuple[bytes, int]:
@@ -150,7 +170,7 @@ def _hash_decode(data: bytes, start: int) -> tuple[bytes, int]:
 
 
 _HASH_HEAD: Final = bytes((canonical.BYTES, 0, 0, 0, 32))
-HASH: Final = Coder(lambda prefix: _checked_encoder(prefix + _HASH_HEAD, 32), _hash_decode)
+HASH: Final = Coder(_hash_fragment, _hash_decode)
 """Exactly 32 bytes."""
 
 
@@ -158,9 +178,8 @@ def exact(head: bytes) -> Coder:
     """Decimals and money: `head` is the tag with the scale or the currency, then 16 bytes unscaled."""
     size = len(head)
 
-    def encoder(prefix: bytes) -> Encode:
-        whole = prefix + head
-        return lambda cell: whole + cell.to_bytes(16, "big", signed=True)
+    def fragment(prefix: bytes) -> Fragment:
+        return Fragment(("whole{n}", "{c}.to_bytes(16, 'big', signed=True)"), {"whole": prefix + head})
 
     def decode(data: bytes, start: int) -> tuple[int, int]:
         if not data.startswith(head, start):
@@ -171,7 +190,7 @@ def exact(head: bytes) -> Coder:
             raise corrupt(f"a decimal of more than {limits.DECIMAL_PRECISION} digits at byte {start}")
         return value, end
 
-    return Coder(encoder, decode)
+    return Coder(fragment, decode)
 
 
 def decimal_(scale: int) -> Coder:
@@ -196,18 +215,18 @@ def _text_decode(data: bytes, start: int) -> tuple[str, int]:
         raise corrupt(f"text that is not UTF-8 at byte {start}") from None
 
 
-def _text_encoder(prefix: bytes) -> Encode:
-    whole = prefix + bytes((canonical.STRING,))
-    pack = partial(struct.Struct(f">{len(whole)}sI").pack, whole)
-
-    def encode(cell: str) -> bytes:
-        raw = cell.encode()
-        return pack(len(raw)) + raw
-
-    return encode
+def _counted(prefix: bytes, tag: int) -> Encode:
+    """Packs a prefix, a tag and a four-byte count."""
+    whole = prefix + bytes((tag,))
+    return partial(struct.Struct(f">{len(whole)}sI").pack, whole)
 
 
-STRING: Final = Coder(_text_encoder, _text_decode)
+def _text_fragment(prefix: bytes) -> Fragment:
+    names = {"pack": _counted(prefix, canonical.STRING)}
+    return Fragment(("pack{n}(len(raw{n}))", "raw{n}"), names, "raw{n} = {c}.encode()")
+
+
+STRING: Final = Coder(_text_fragment, _text_decode)
 
 
 class _Memo(dict[str, bytes]):
@@ -228,29 +247,23 @@ class _Memo(dict[str, bytes]):
 _MEMO_ENTRIES: Final = 1_024
 
 
-def _label_encoder(prefix: bytes) -> Encode:
-    return _Memo(_text_encoder(prefix)).__getitem__
+def _label_fragment(prefix: bytes) -> Fragment:
+    return _table(_Memo(_encoder(STRING, prefix)))
 
 
-LABEL: Final = Coder(_label_encoder, _text_decode)
+LABEL: Final = Coder(_label_fragment, _text_decode)
 """A string that comes from a small set (names, principals): the same bytes as `STRING`, remembered."""
 
 
 def _sized(tag: int) -> Coder:
-    def encoder(prefix: bytes) -> Encode:
-        whole = prefix + bytes((tag,))
-        pack = partial(struct.Struct(f">{len(whole)}sI").pack, whole)
-
-        def encode(cell: bytes) -> bytes:
-            return pack(len(cell)) + cell
-
-        return encode
+    def fragment(prefix: bytes) -> Fragment:
+        return Fragment(("pack{n}(len({c}))", "{c}"), {"pack": _counted(prefix, tag)})
 
     def decode(data: bytes, start: int) -> tuple[bytes, int]:
         body = _expect(data, start, tag) + 4
         return _slice(data, body, _U32.unpack_from(data, body - 4)[0])
 
-    return Coder(encoder, decode)
+    return Coder(fragment, decode)
 
 
 BYTES: Final = _sized(canonical.BYTES)
@@ -268,8 +281,8 @@ def enum(variants: Sequence[str]) -> Coder:
     spelled = {name: _enum_bytes(name) for name in variants}
     names = {raw: name for name, raw in spelled.items()}
 
-    def encoder(prefix: bytes) -> Encode:
-        return {name: prefix + raw for name, raw in spelled.items()}.__getitem__
+    def fragment(prefix: bytes) -> Fragment:
+        return _table({name: prefix + raw for name, raw in spelled.items()})
 
     def decode(data: bytes, start: int) -> tuple[str, int]:
         end = _expect(data, start, canonical.ENUM) + 2
@@ -279,7 +292,7 @@ def enum(variants: Sequence[str]) -> Coder:
             raise corrupt(f"an unknown variant at byte {start}")
         return name, end
 
-    return Coder(encoder, decode)
+    return Coder(fragment, decode)
 
 
 # Compounds.
@@ -291,17 +304,22 @@ def optional(item: Coder) -> Coder:
     """None, or what `item` writes. A record leaves None out, so the null tag stands in lists only."""
     inner = item.decode
 
-    def encoder(prefix: bytes) -> Encode:
-        encode = item.encoder(prefix)
+    def fragment(prefix: bytes) -> Fragment:
+        encode = _encoder(item, prefix)
         null = prefix + _NULL
-        return lambda cell: null if cell is None else encode(cell)
+        return _calling(lambda cell: null if cell is None else encode(cell))
 
     def decode(data: bytes, start: int) -> tuple[Any, int]:
         if data[start] == canonical.NULL:
             return None, start + 1
         return inner(data, start)
 
-    return Coder(encoder, decode, item)
+    return Coder(fragment, decode, item)
+
+
+def omitted(item: Coder, default: Any) -> Coder:
+    """What `item` writes, left out of a record where it is `default`: an empty tuple, or False."""
+    return Coder(item.fragment, item.decode, item, default)
 
 
 def made(coder: Coder, make: Callable[[Any], Any]) -> Coder:
@@ -312,18 +330,17 @@ def made(coder: Coder, make: Callable[[Any], Any]) -> Coder:
         cell, end = inner(data, start)
         return make(cell), end
 
-    return Coder(coder.encoder, decode)
+    return Coder(coder.fragment, decode)
 
 
 def list_(item: Coder) -> Coder:
     """A tuple of any length of what `item` writes."""
-    encode_item = item.encoder(b"")
+    encode_item = _encoder(item, b"")
     decode_item = item.decode
 
-    def encoder(prefix: bytes) -> Encode:
-        whole = prefix + bytes((canonical.LIST,))
-        pack = partial(struct.Struct(f">{len(whole)}sI").pack, whole)
-        return lambda cells: pack(len(cells)) + b"".join([encode_item(cell) for cell in cells])
+    def fragment(prefix: bytes) -> Fragment:
+        names = {"pack": _counted(prefix, canonical.LIST), "join": b"".join, "item": encode_item}
+        return Fragment(("pack{n}(len({c}))", "join{n}(map(item{n}, {c}))"), names)
 
     def decode(data: bytes, start: int) -> tuple[Cells, int]:
         at = _expect(data, start, canonical.LIST) + 4
@@ -333,21 +350,17 @@ def list_(item: Coder) -> Coder:
             cells.append(cell)
         return tuple(cells), at
 
-    return Coder(encoder, decode)
+    return Coder(fragment, decode)
 
 
 def row(items: Sequence[Coder]) -> Coder:
     """A tuple of fixed length as a list: each position has its own coder."""
-    encoders = tuple(item.encoder(b"") for item in items)
     decoders = tuple(item.decode for item in items)
     head = bytes((canonical.LIST,)) + _U32.pack(len(items))
+    slots = [Slot(at, item.fragment(b"")) for at, item in enumerate(items)]
 
-    def encoder(prefix: bytes) -> Encode:
-        whole = prefix + head
-        join = b"".join
-        return lambda cells: (
-            whole + join([encode(cell) for encode, cell in zip(encoders, cells, strict=True)])
-        )
+    def fragment(prefix: bytes) -> Fragment:
+        return _calling(compile_encoder((prefix + head,) * (len(items) + 1), len(items), slots))
 
     def decode(data: bytes, start: int) -> tuple[Cells, int]:
         if not data.startswith(head, start):
@@ -359,7 +372,7 @@ def row(items: Sequence[Coder]) -> Coder:
             cells.append(cell)
         return tuple(cells), at
 
-    return Coder(encoder, decode)
+    return Coder(fragment, decode)
 
 
 class Member(NamedTuple):
@@ -369,72 +382,60 @@ class Member(NamedTuple):
     coder: Coder
 
 
-def picker(positions: Sequence[int]) -> Callable[[Cells], Cells]:
-    if len(positions) == 1:
-        only = positions[0]
-        return lambda cells: (cells[only],)
-    if not positions:
-        return lambda cells: ()
-    return itemgetter(*positions)
-
-
 class _Plan(NamedTuple):
-    """The fields of a record in canonical order, and where they stand in the cells."""
+    """The fields of a record in canonical order; `positions` says where each stands in the cells."""
 
-    order: tuple[int, ...]
+    positions: tuple[int, ...]
     names: tuple[bytes, ...]
     coders: tuple[Coder, ...]
+    width: int
 
     @classmethod
-    def of(cls, members: Sequence[Member]) -> _Plan:
-        order = sorted(range(len(members)), key=lambda position: members[position].name.encode())
-        raw = [members[position].name.encode() for position in order]
-        check(len(set(raw)) == len(raw), "field names of a record are distinct")
-        names = tuple(_U16.pack(len(name)) + name for name in raw)
-        return cls(tuple(order), names, tuple(members[position].coder for position in order))
+    def of(cls, members: Sequence[Member | None]) -> _Plan:
+        named = [(member.name.encode(), at, member.coder) for at, member in enumerate(members) if member]
+        named.sort(key=itemgetter(0))
+        check(len({name for name, _, _ in named}) == len(named), "field names of a record are distinct")
+        return cls(
+            tuple(at for _, at, _ in named),
+            tuple(_U16.pack(len(name)) + name for name, _, _ in named),
+            tuple(coder for _, _, coder in named),
+            len(members),
+        )
+
+
+def _slot(position: int, name: bytes, coder: Coder) -> Slot:
+    if coder.present is None:
+        return Slot(position, coder.fragment(name))
+    return Slot(position, coder.present.fragment(name), NONE if coder.default is None else FALSY)
 
 
 def _record_encoder(plan: _Plan, prefix: bytes) -> Encode:
     head = prefix + bytes((canonical.RECORD,))
-    heads = [head + _U16.pack(count) for count in range(len(plan.order) + 1)]
-    coders = [coder.present or coder for coder in plan.coders]
-    encoders = tuple(coder.encoder(name) for name, coder in zip(plan.names, coders, strict=True))
-    pick = picker(plan.order)
-    full = len(encoders)
-    join = b"".join
-    if not any(coder.present for coder in plan.coders):
-        whole = heads[full]
-        return lambda cells: (
-            whole + join([encode(cell) for encode, cell in zip(encoders, pick(cells), strict=True)])
-        )
-    required = picker([at for at, coder in zip(plan.order, plan.coders, strict=True) if not coder.present])
-
-    def encode_record(cells: Cells) -> bytes:
-        parts = [encode(cell) for encode, cell in zip(encoders, pick(cells), strict=True) if cell is not None]
-        count = len(parts)
-        if count != full and None in required(cells):
-            check(False, "a field that is not optional is None")
-        return heads[count] + join(parts)
-
-    return encode_record
+    heads = [head + _U16.pack(count) for count in range(len(plan.names) + 1)]
+    fields = zip(plan.positions, plan.names, plan.coders, strict=True)
+    return compile_encoder(heads, plan.width, [_slot(*field) for field in fields])
 
 
 def _record_decoder(plan: _Plan) -> Decode:
     fields = tuple(
-        (name, len(name), (coder.present or coder).decode, at, coder.present is not None)
-        for name, coder, at in zip(plan.names, plan.coders, plan.order, strict=True)
+        (name, len(name), (coder.present or coder).decode, position, coder.present is not None, coder.default)
+        for name, coder, position in zip(plan.names, plan.coders, plan.positions, strict=True)
     )
-    size = len(fields)
+    absent: list[Cell] = [None] * plan.width
+    for _, _, _, position, _, default in fields:
+        absent[position] = default
 
     def decode(data: bytes, start: int) -> tuple[Cells, int]:
         if data[start] != canonical.RECORD:
             raise corrupt(f"another type than declared at byte {start}")
         count = _U16.unpack_from(data, start + 1)[0]
         at = start + 3
-        cells: list[Cell] = [None] * size
-        for name, length, decode_field, position, may_miss in fields:
+        cells = absent.copy()
+        for name, length, decode_field, position, may_miss, default in fields:
             if count and data.startswith(name, at):
                 cell, at = decode_field(data, at + length)
+                if cell == default:
+                    raise corrupt(f"a field that should have been left out, before byte {at}")
                 cells[position] = cell
                 count -= 1
             elif not may_miss:
@@ -446,10 +447,13 @@ def _record_decoder(plan: _Plan) -> Decode:
     return decode
 
 
-def record(members: Sequence[Member]) -> Coder:
-    """A tuple of cells as a record: fields by name, optional ones that are None left out."""
+def record(members: Sequence[Member | None]) -> Coder:
+    """A tuple of cells as a record: fields by name, those that may be absent and are left out.
+
+    A position without a member is not written, and is read as None.
+    """
     plan = _Plan.of(members)
-    return Coder(lambda prefix: _record_encoder(plan, prefix), _record_decoder(plan))
+    return Coder(lambda prefix: _calling(_record_encoder(plan, prefix)), _record_decoder(plan))
 
 
 __all__ = [
@@ -476,8 +480,8 @@ __all__ = [
     "made",
     "money",
     "number",
+    "omitted",
     "optional",
-    "picker",
     "reader",
     "record",
     "row",

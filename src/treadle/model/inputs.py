@@ -33,12 +33,11 @@ class InputReader:
         self._read = fields
         names = [field.name for field in inputs]
         self.key_position = names.index(key) if key is not None else None
-        self._order = [at for at, name in enumerate(names) if name != key]
-        kept = coders.record([members[at] for at in self._order])
-        self._pick = coders.picker(self._order)
-        self._write = coders.writer(kept)
-        self._decode = coders.reader(kept)
-        self._count = len(names)
+        kept = coders.record([None if member.name == key else member for member in members])
+        self.encode = coders.writer(kept)
+        """The canonical bytes of cells, without the idempotency key."""
+        self.decode = coders.reader(kept)
+        """The cells of logged bytes, None for the key. Raises `DatabaseCorrupt` for other bytes."""
 
     def read(self, given: Any, path: str = "input") -> ReadInput:
         """The input of a mapping by name, or of a generated input object.
@@ -52,18 +51,7 @@ class InputReader:
             raise refusal.at(path) from None
         if self.key_position is not None and not cells[self.key_position]:
             raise Malformed("the idempotency key is empty; give each command its own, such as treadle.key()")
-        return ReadInput(cells, self._write(self._pick(cells)))
-
-    def encode(self, cells: Cells) -> bytes:
-        """The canonical bytes of cells, without the idempotency key."""
-        return self._write(self._pick(cells))
-
-    def decode(self, data: bytes) -> Cells:
-        """The cells of logged bytes; the key's cell is None. Raises `DatabaseCorrupt`."""
-        cells: list[Any] = [None] * self._count
-        for at, cell in zip(self._order, self._decode(data), strict=True):
-            cells[at] = cell
-        return tuple(cells)
+        return ReadInput(cells, self.encode(cells))
 
 
 __all__ = ["InputReader", "ReadInput"]

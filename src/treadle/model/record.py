@@ -8,14 +8,13 @@ without encoding anything twice.
 
 from __future__ import annotations
 
-import struct
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from treadle.errors import check
-from treadle.model import canonical, coders
-from treadle.model.canonical import corrupt, digest
-from treadle.model.coders import ENCLOSED, HASH, LABEL, STRING, TIMESTAMP, U64, Coder, Encode, Member
+from treadle.model import coders
+from treadle.model.canonical import digest
+from treadle.model.coders import ENCLOSED, HASH, LABEL, STRING, TIMESTAMP, U64, Coder, Member
 from treadle.model.facts import RevisionFact
 
 GENESIS: Final = bytes(32)
@@ -198,37 +197,25 @@ _FIELDS: Final[dict[str, tuple[str, Coder]]] = {
     "graphs_dropped": ("dropped", coders.list_(STRING)),
     "body": ("body", ENCLOSED),
 }
-_KEPT: Final = frozenset((int, str, bytes))
-"""Types whose falsy values are values; None, False and empty tuples are left out."""
-
-check(tuple(_FIELDS) == LogRecord._fields, "every attribute of a log record has a coder")
-_ORDER: Final = sorted(range(len(_FIELDS)), key=lambda at: _FIELDS[LogRecord._fields[at]][0])
-
-
 _REQUIRED: Final = 7
 """The first so many attributes are always there; the others may be absent."""
 
+check(tuple(_FIELDS) == LogRecord._fields, "every attribute of a log record has a coder")
 
-def _compiled(domain: tuple[str, ...]) -> Coder:
+
+def _members() -> list[Member]:
     members = []
-    for at, attribute in enumerate(domain):
-        name, coder = _FIELDS[attribute]
-        members.append(Member(name, coders.optional(coder) if at >= _REQUIRED else coder))
-    return coders.record(members)
+    for at, (attribute, (name, coder)) in enumerate(_FIELDS.items()):
+        default = LogRecord._field_defaults[attribute]
+        if at >= _REQUIRED:
+            coder = coders.optional(coder) if default is None else coders.omitted(coder, default)
+        members.append(Member(name, coder))
+    return members
 
 
-_READ: Final = coders.reader(_compiled(LogRecord._fields))
-_PICK: Final = itemgetter(*_ORDER)
-_HEADS: Final = tuple(struct.pack(">BH", canonical.RECORD, count) for count in range(len(_ORDER) + 1))
-
-
-def _field_encoder(attribute: str) -> Encode:
-    name, coder = _FIELDS[attribute]
-    raw = name.encode()
-    return coder.encoder(struct.pack(">H", len(raw)) + raw)
-
-
-_ENCODERS: Final = tuple(_field_encoder(LogRecord._fields[at]) for at in _ORDER)
+_CODER: Final = coders.record(_members())
+_READ: Final = coders.reader(_CODER)
+_WRITE: Final = coders.writer(_CODER)
 
 
 def encode(record: LogRecord) -> bytes:
@@ -237,19 +224,7 @@ def encode(record: LogRecord) -> bytes:
     Enclosed pieces are taken as they are. Raises `InvariantBroken` for a hash that is not 32 bytes,
     `struct.error` for a number out of range.
     """
-    parts = [
-        write(cell)
-        for write, cell in zip(_ENCODERS, _PICK(record), strict=True)
-        if cell or cell.__class__ in _KEPT
-    ]
-    return _HEADS[len(parts)] + b"".join(parts)
-
-
-_ABSENT: Final = {
-    name: LogRecord._field_defaults[name]
-    for name in LogRecord._fields[_REQUIRED:]
-    if LogRecord._field_defaults[name] is not None
-}
+    return _WRITE(record)
 
 
 def decode(data: bytes) -> LogRecord:
@@ -257,15 +232,7 @@ def decode(data: bytes) -> LogRecord:
 
     Enclosed pieces stay bytes: their coders (or `canonical.parse`) read them.
     """
-    record = LogRecord._make(_READ(data))
-    absent = {}
-    for name, default in _ABSENT.items():
-        cell = getattr(record, name)
-        if cell is None:
-            absent[name] = default
-        elif not cell:
-            raise corrupt(f"the log record's {name} should have been left out")
-    return record._replace(**absent)
+    return LogRecord._make(_READ(data))
 
 
 def chain(previous: bytes, data: bytes) -> bytes:

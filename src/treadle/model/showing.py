@@ -142,3 +142,22 @@ def word_value(kind: t.Type, text: str) -> object:
             raise InvalidInput(f"expects {plain}, which has no bare form: write name:=JSON")
         case _:
             return text
+
+
+def plain_json(value: object) -> Any:
+    """A value that `canonical.decode` gave, ready for JSON: ids, times, decimals, bytes as text."""
+    match value:
+        case dict():
+            return {name: plain_json(item) for name, item in value.items()}
+        case list() | tuple():
+            return [plain_json(item) for item in value]
+        case uuid.UUID() | decimal.Decimal():
+            return str(value)
+        case datetime.datetime():
+            return value.isoformat().replace("+00:00", "Z")
+        case datetime.date():
+            return value.isoformat()
+        case bytes():
+            return base64_text(value)
+        case _:
+            return value
