@@ -19,6 +19,7 @@ from treadle.model.contract import Contract
 from treadle.model import canonical, record
 from treadle.model.record import LogRecord
 from treadle.plan import SEMANTICS_VERSION, evolution
+from treadle.plan.schema import fixed_names
 
 
 class Proposal(NamedTuple):
@@ -85,7 +86,7 @@ class DeployJob(Job):
                 batch.tx.create_table(table)
             elif known != table:
                 batch.tx.alter_table(known, table)
-        names = {table.entity: table.name for table in deployed.plan.tables}
+        names = states.table_names(batch.tx) | fixed_names(deployed.plan.tables)
         tx = batch.tx
         tx.put_setting(states.TABLE_NAMES, msgspec.json.encode(names, order="sorted"))
         tx.put_setting(states.CONTRACT + wanted.identity, contracts.encode(wanted))
