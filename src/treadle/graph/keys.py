@@ -96,9 +96,11 @@ def load_key(path: str | os.PathLike[str]) -> AgentKey:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         raise ConfigError(f"{where}: the key file cannot be read: {error.strerror}") from error
-    with os.fdopen(handle, "rb") as file:
-        _check_private(where, os.fstat(file.fileno()))
-        text = file.read(_LARGEST + 1)
+    try:
+        _check_private(where, os.fstat(handle))
+        text = os.read(handle, _LARGEST + 1)
+    finally:
+        os.close(handle)
     return AgentKey(_seed_of(where, text))
 
 
