@@ -1,4 +1,4 @@
-"""Treadle, a workflow database: exactly one worker holds a job, it can prove it, and nothing can write around it.
+"""Treadle, a workflow database: exactly one worker holds a job, can prove it, and nothing writes around it.
 
 What an application imports, and nothing else. `open` is where to begin.
 """

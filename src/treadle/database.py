@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -32,7 +31,8 @@ DEFAULT_JUMP: Final = timedelta(days=1)
 
 def key() -> str:
     """A fresh idempotency key (22 characters). Keep it before the call if you mean to repeat the call."""
-    return secrets.token_urlsafe(16)
+    fresh: str = load("ids").fresh_key()
+    return fresh
 
 
 def open(
@@ -120,7 +120,9 @@ class Database:
         Raises `ContractError` with diagnostics, or with what cannot follow the deployed contract.
         """
         source = contract.read_bytes() if isinstance(contract, Path) else contract
-        compiled = load("riff").compile_contract(source, str(contract) if isinstance(contract, Path) else "<contract>")
+        compiled = load("riff").compile_contract(
+            source, str(contract) if isinstance(contract, Path) else "<contract>"
+        )
         if compiled.contract is None:
             raise ContractError(compiled.render(), diagnostics=compiled.diagnostics)
         seen = self._engine.state.deployed
@@ -214,7 +216,8 @@ class Database:
 
         `of` names a row, such as `("Job", (shop_id, job_id))`; its records come newest first.
         """
-        return load("history").entries(self._engine, first, last, of)  # type: ignore[no-any-return]
+        found: Iterator[Entry] = load("history").entries(self._engine, first, last, of)
+        return found
 
     def verify(
         self, *, head: tuple[int, str] | None = None, progress: Callable[[int, int], None] | None = None
@@ -224,7 +227,8 @@ class Database:
         `head` is a number and hash kept elsewhere, which the log must contain. `progress` is called with
         records done and in all. Returns a report with `.ok` and `.problems`, the first disagreement first.
         """
-        return load("verify").verify(self._engine, head=head, progress=progress)  # type: ignore[no-any-return]
+        report: Report = load("verify").verify(self._engine, head=head, progress=progress)
+        return report
 
     def _one(self, job: Job, timeout: float | None) -> Any:
         answer = self._engine.submit([job], timeout)[0]
@@ -264,7 +268,9 @@ class Acting:
         receipt: Receipt = self._database._one(job, timeout)
         return receipt
 
-    def run_many(self, commands: Sequence[Command], *, timeout: float | None = None) -> list[Receipt | TreadleError]:
+    def run_many(
+        self, commands: Sequence[Command], *, timeout: float | None = None
+    ) -> list[Receipt | TreadleError]:
         """Run many commands with as few commits as fit; not all-or-nothing.
 
         Returns for each input, in order, a receipt or the error object; both answer `.ok`.

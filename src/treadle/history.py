@@ -110,7 +110,9 @@ def _row(
     deployed = engine.refresh().require()
     table = deployed.tables.get(entity)
     if table is None:
-        raise UnknownName(f"no entity {entity} in contract {deployed.contract.name}{nearest(entity, deployed.tables)}")
+        raise UnknownName(
+            f"no entity {entity} in contract {deployed.contract.name}{nearest(entity, deployed.tables)}"
+        )
     key = read_key(deployed, entity, values)
     wanted = deployed.codec.key_encoder(entity)(key)
     with engine.store.read() as tx:
@@ -120,7 +122,9 @@ def _row(
         while number >= first and number:
             item = next(tx.log(number, number))
             stored = record.decode(item.data)
-            change = next(change for change in stored.changes if (change.entity, change.key) == (entity, wanted))
+            change = next(
+                change for change in stored.changes if (change.entity, change.key) == (entity, wanted)
+            )
             if last is None or number <= last:
                 yield _entry(reader, item.data, item.hash)
             number = change.before
@@ -144,7 +148,9 @@ class _Reader:
 
     def __init__(self, tx: ReadTx, unmasked: bool) -> None:
         self._unmasked = unmasked
-        self.deployed = lru_cache(maxsize=8)(lambda identity: Deployed(states.load_contract(tx, identity), {}))
+        self.deployed = lru_cache(maxsize=8)(
+            lambda identity: Deployed(states.load_contract(tx, identity), {})
+        )
 
     def fields(self, data: bytes | None, hidden: frozenset[str]) -> dict[str, Any]:
         """A canonical record as values by name, hidden names masked at any depth."""

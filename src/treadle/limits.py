@@ -20,6 +20,10 @@ DECLARATION_MEMBERS: Final = 4_096
 LIST_MEMBERS: Final = 1_024
 IDENTIFIER_BYTES: Final = 256
 DIAGNOSTICS: Final = 32
+EXPRESSION_DEPTH: Final = 100  # operators that nest in a checked expression
+PRINCIPAL_FACTS: Final = 64
+ROW_POLICIES: Final = 64  # on one entity
+POLICY_PROBES: Final = 8  # `exists` in one rule
 
 # Types.
 STRING_BYTES: Final = 1 * MIB

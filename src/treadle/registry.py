@@ -7,7 +7,6 @@ the like; `load` imports the module when it is first asked for.
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
 from typing import Any, Final
 
 PARTS: Final = {
@@ -20,6 +19,6 @@ PARTS: Final = {
 }
 
 
-def load(name: str) -> ModuleType | Any:
-    """The part called `name`."""
+def load(name: str) -> Any:
+    """The module of the part called `name`."""
     return import_module(PARTS[name])

@@ -21,7 +21,8 @@ class StoredRow:
         self.revision = row.revision
         self.commit = row.commit
         self.fields: dict[str, Any] = {
-            field.name: deployed.codec.python(field.type)(cell) for field, cell in zip(members, row.cells, strict=True)
+            field.name: deployed.codec.python(field.type)(cell)
+            for field, cell in zip(members, row.cells, strict=True)
         }
 
     def __eq__(self, other: object) -> bool:
@@ -29,7 +30,8 @@ class StoredRow:
             return NotImplemented
         return (self.entity, self.revision, self.fields) == (other.entity, other.revision, other.fields)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash((self.entity, self.revision, self.commit))
 
     def __repr__(self) -> str:
         return f"<{self.entity} at revision {self.revision}>"
@@ -44,4 +46,6 @@ def read_key(deployed: Deployed, entity: str, key: Sequence[Any] | Any) -> Cells
         names = ", ".join(field.name for field in fields)
         raise InvalidInput(f"the key of {entity} is ({names}); {len(values)} values were given", path="key")
     read = deployed.codec.reader
-    return tuple(read(field.type)(value, f"key.{field.name}") for field, value in zip(fields, values, strict=True))
+    return tuple(
+        read(field.type)(value, f"key.{field.name}") for field, value in zip(fields, values, strict=True)
+    )

@@ -51,13 +51,17 @@ class Roles:
         """Raise `Denied` unless the caller's role allows this command."""
         role = self._role(caller)
         if role is not None and command not in role.commands:
-            raise Denied(f"role {role.name} does not allow command {command}; add it to the role's commands and deploy")
+            raise Denied(
+                f"role {role.name} does not allow command {command}; add it to the role's commands and deploy"
+            )
 
     def check_query(self, caller: Caller, query: str) -> None:
         """Raise `Denied` unless the caller's role allows this named query."""
         role = self._role(caller)
         if role is not None and query not in role.queries:
-            raise Denied(f"role {role.name} does not allow query {query}; add it to the role's queries and deploy")
+            raise Denied(
+                f"role {role.name} does not allow query {query}; add it to the role's queries and deploy"
+            )
 
     def check_permission(self, caller: Caller, permission: Permission) -> None:
         """Raise `Denied` unless the caller's role carries `permission`."""

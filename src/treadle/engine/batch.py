@@ -32,13 +32,14 @@ class ClockRule(NamedTuple):
         if self.maximum_jump is not None and head.number and now - floor > self.maximum_jump:
             days = (now - floor) / (limits.CLOCK_JUMP_SECONDS * 1_000_000)
             raise ClockJumped(
-                f"the clock is {days:.1f} days ahead of the last commit; if it is right, say so with `treadle clock confirm`"
+                f"the clock is {days:.1f} days ahead of the last commit; "
+                "if it is right, say so with `treadle clock confirm`"
             )
         return max(now, head.time)
 
 
 class Batch:
-    """What jobs share while their batch runs: the transaction, the sealed time, rows, and what is appended."""
+    """What jobs share while their batch runs: the transaction, the sealed time, rows, what is appended."""
 
     def __init__(self, tx: WriteTx, state: State, rule: ClockRule, contracts: dict[bytes, Deployed]) -> None:
         self.tx = tx

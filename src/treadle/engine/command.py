@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from treadle.engine.batch import Batch
@@ -12,7 +13,7 @@ from treadle.engine.request import Admitted, Request, admit, check_history
 from treadle.engine.state import Deployed
 from treadle.errors import Internal, KeyExpired, KeyReused, TerminalFailure, TreadleError
 from treadle.model import canonical, record
-from treadle.model.facts import Access, Cells, Sealed, Verdict
+from treadle.model.facts import Cells, Sealed, Verdict
 from treadle.model.record import EventImage, LogRecord, RowImage
 from treadle.plan import SEMANTICS_VERSION
 from treadle.ports.clock import Clock, Ids
@@ -44,17 +45,35 @@ class CommandJob(Job):
 
     def announce(self, batch: Batch) -> None:
         """Authorize, and tell the batch which receipts and rows this command needs."""
+        self._guarded(self._announce, batch)
+
+    def step(self, batch: Batch) -> None:
+        """Replay the stored answer of the key, or evaluate, record and answer."""
+        if self.error is None:
+            self._guarded(self._step, batch)
+
+    def _guarded(self, act: Callable[[Batch], None], batch: Batch) -> None:
+        """Act for this command alone: what goes wrong is its own answer, never its neighbours'."""
         try:
-            if self.admitted.deployed is not batch.state.deployed:
-                self.admitted = admit(self.request, batch.state, self._clock, self._ids, self._ids_kept(batch))
-            admitted = self.admitted
-            batch.state.roles.check_command(self.request.caller, admitted.plan.name)
-            batch.want_receipts(admitted.identities)
-            batch.overlay.want(self._access(batch))
+            act(batch)
         except TreadleError as error:
             self.error = error
-        except Exception as error:
+        except Exception as error:  # ours, not the caller's; the batch goes on without this command
             self.error = unexpected(error)
+
+    def _announce(self, batch: Batch) -> None:
+        if self.admitted.deployed is not batch.state.deployed:
+            self.admitted = admit(self.request, batch.state, self._clock, self._ids, self._ids_kept(batch))
+        admitted = self.admitted
+        batch.state.roles.check_command(self.request.caller, admitted.plan.name)
+        batch.want_receipts(admitted.identities)
+        services = self._services(batch)
+        batch.overlay.want(admitted.plan.access(admitted.input, services, self.request.caller.facts))
+
+    def _step(self, batch: Batch) -> None:
+        if not self._replay(batch):
+            check_history(self.request, batch.state)
+            self._evaluate(batch)
 
     def _ids_kept(self, batch: Batch) -> Cells | None:
         """The service ids sealed at acceptance stay, unless the command declares others by now."""
@@ -63,24 +82,8 @@ class CommandJob(Job):
         same = plan is not None and plan.services == self.admitted.plan.services
         return self.admitted.services if same else None
 
-    def _access(self, batch: Batch) -> Access:
-        return self.admitted.plan.access(self.admitted.input, self._services(batch), self.request.caller.facts)
-
     def _services(self, batch: Batch) -> Cells:
         return tuple(batch.time if value is None else value for value in self.admitted.services)
-
-    def step(self, batch: Batch) -> None:
-        """Replay the stored answer of the key, or evaluate, record and answer."""
-        if self.error is not None:
-            return
-        try:
-            if not self._replay(batch):
-                check_history(self.request, batch.state)
-                self._evaluate(batch)
-        except TreadleError as error:
-            self.error = error
-        except Exception as error:
-            self.error = unexpected(error)
 
     def _replay(self, batch: Batch) -> bool:
         admitted = self.admitted
@@ -105,7 +108,9 @@ class CommandJob(Job):
 
     def _recall(self, batch: Batch, number: int, digest: bytes) -> None:
         if number == PRUNED:
-            raise KeyExpired("this idempotency key was executed and its receipt has been pruned; it cannot run again")
+            raise KeyExpired(
+                "this idempotency key was executed and its receipt has been pruned; it cannot run again"
+            )
         entry = next(batch.tx.log(number, number))
         stored = record.decode(entry.data)
         if stored.input_hash != digest:
@@ -123,7 +128,9 @@ class CommandJob(Job):
         verdict = admitted.plan.evaluate(admitted.input, sealed, batch.overlay)
         number = batch.number
         if admitted.identities or admitted.plan.writes:
-            number = batch.append(self._record(verdict, sealed), admitted.identities[0] if admitted.identities else None)
+            number = batch.append(
+                self._record(verdict, sealed), admitted.identities[0] if admitted.identities else None
+            )
             batch.overlay.apply(verdict, number)
         self._answer(batch, verdict, number)
         if admitted.identities:
@@ -266,7 +273,9 @@ def unexpected(error: Exception) -> Internal:
 
 
 def _reused() -> KeyReused:
-    return KeyReused("this idempotency key was used before with another input; use a fresh key for a new command")
+    return KeyReused(
+        "this idempotency key was used before with another input; use a fresh key for a new command"
+    )
 
 
 __all__ = ["CommandJob", "failure", "recall", "unexpected"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from treadle.engine import state as states
 from treadle.engine.batch import Batch, ClockRule
@@ -88,28 +88,39 @@ class Engine:
         return [job.answer for job in jobs]
 
     def run_batch(self, jobs: list[Job]) -> None:
-        """One batch. If its writing fails, it is rolled back and each job is run again on its own."""
-        try:
-            self._transact(jobs)
-        except OutcomeUnknown:
-            raise
-        except _WriteFailed as failed:
-            for job in jobs:
-                job.reset()
-                self._alone(job) if len(jobs) > 1 else _fail(job, failed.error)
-        except Exception as error:  # nothing was written, and every caller of the batch hears why
-            for job in jobs:
-                _fail(job, error)
+        """One batch. If its writing fails, it is rolled back and each job is run again on its own.
+
+        Raises `OutcomeUnknown` where the commit may have happened; the coordinator tells everyone.
+        """
+        failed = self._attempt(jobs)
+        if failed is None:
+            return
+        for job in jobs:
+            job.reset()
+            if failed.writing and len(jobs) > 1:
+                self._alone(job)
+            else:
+                _fail(job, failed.error)
 
     def _alone(self, job: Job) -> None:
         try:
-            self._transact([job])
-        except _WriteFailed as failed:
-            _fail(job, failed.error)
-        except Exception as error:  # each job of a failed batch gets an answer of its own
+            failed = self._attempt([job])
+        except OutcomeUnknown as error:
             _fail(job, error)
+            return
+        if failed is not None:
+            _fail(job, failed.error)
 
-    def _transact(self, jobs: list[Job]) -> None:
+    def _attempt(self, jobs: list[Job]) -> _Failed | None:
+        """Run jobs as one transaction; None if it committed, else why nothing of it is stored."""
+        try:
+            return self._transact(jobs)
+        except OutcomeUnknown:
+            raise
+        except Exception as error:  # before anything was written: everyone in the batch hears why
+            return _Failed(error, writing=False)
+
+    def _transact(self, jobs: list[Job]) -> _Failed | None:
         with self.store.write() as tx:
             state = self._follow(tx)
             batch = Batch(tx, state, self._rule, self._contracts)
@@ -118,26 +129,23 @@ class Engine:
             batch.load()
             for job in jobs:
                 job.step(batch)
-            if batch.dirty:
-                self._commit(batch)
-
-    @staticmethod
-    def _commit(batch: Batch) -> None:
-        try:
-            batch.write()
-            batch.tx.commit()
-        except OutcomeUnknown:
-            raise
-        except Exception as error:
-            raise _WriteFailed(error) from error
+            if not batch.dirty:
+                return None
+            try:
+                batch.write()
+                tx.commit()
+            except OutcomeUnknown:
+                raise
+            except Exception as error:  # writing failed: the block's end rolls back
+                return _Failed(error, writing=True)
+        return None
 
 
-class _WriteFailed(Exception):
-    """The batch was evaluated, but writing it failed; nothing of it is stored."""
+class _Failed(NamedTuple):
+    """Why a batch is not stored; `writing` where it had been evaluated and its writing failed."""
 
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        self.error = error
+    error: Exception
+    writing: bool
 
 
 def _fail(job: Job, error: Exception) -> None:

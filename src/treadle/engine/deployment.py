@@ -14,9 +14,9 @@ from treadle.engine.batch import Batch
 from treadle.engine.job import Job
 from treadle.engine.state import Deployed
 from treadle.errors import ContractError, ContractMismatch
+from treadle.model import canonical, record
 from treadle.model import contract as contracts
 from treadle.model.contract import Contract
-from treadle.model import canonical, record
 from treadle.model.record import LogRecord
 from treadle.plan import SEMANTICS_VERSION, evolution
 from treadle.plan.schema import fixed_names
@@ -68,7 +68,8 @@ class DeployJob(Job):
         version = active.version if active else 0
         if expected is not None and expected != version and changed:
             raise ContractMismatch(
-                f"version {version} is active, not {expected}; look at it and deploy again", code="version_conflict"
+                f"version {version} is active, not {expected}; look at it and deploy again",
+                code="version_conflict",
             )
 
     def _deploy(self, batch: Batch, active: Deployed | None, wanted: Contract) -> None:
@@ -76,7 +77,8 @@ class DeployJob(Job):
             refusals = evolution.refusals(active.contract, wanted)
             if refusals:
                 raise ContractError(
-                    "the contract cannot follow the deployed one: " + "; ".join(refusals), code="contract_incompatible"
+                    "the contract cannot follow the deployed one: " + "; ".join(refusals),
+                    code="contract_incompatible",
                 )
         deployed = Deployed(wanted, states.table_names(batch.tx))
         before = active.tables if active else {}
@@ -92,7 +94,9 @@ class DeployJob(Job):
         tx.put_setting(states.CONTRACT + wanted.identity, contracts.encode(wanted))
         tx.put_setting(states.SOURCE + wanted.identity, self.proposal.source.encode())
         tx.put_setting(states.ACTIVE, wanted.identity.encode())
-        self._append(batch, "deploy", wanted.name, {"identity": wanted.identity, "version": wanted.version}, wanted)
+        self._append(
+            batch, "deploy", wanted.name, {"identity": wanted.identity, "version": wanted.version}, wanted
+        )
 
     def _write_roles(self, batch: Batch, roles: tuple[Role, ...]) -> bool:
         data = access_roles.encode(roles)

@@ -84,7 +84,7 @@ class Overlay:
         """Take over what a command decided, as log record `number`."""
         for change in verdict.changes:
             ref = (change.entity, change.key)
-            self._stored.setdefault(ref, self._rows[ref] if ref in self._rows else change.before)
+            self._stored.setdefault(ref, self._rows.get(ref, change.before))
             if change.cells is None:
                 self._rows[ref] = None
                 self._revisions[ref] = change.revision
@@ -111,10 +111,8 @@ class Overlay:
         changes: dict[str, tuple[list[RowChange], list[int]]] = {}
         for ref, before in self._stored.items():
             now = self._rows[ref]
-            if now is None and before is None:
-                # Created and deleted in one batch: only its last revision may have to be kept.
-                if not self._tables[ref[0]].tombstones:
-                    continue
+            if now is None and before is None and not self._tables[ref[0]].tombstones:
+                continue  # created and deleted in one batch, and its last revision is not kept either
             entity, key = ref
             listed, numbers = changes.setdefault(entity, ([], []))
             if now is None:

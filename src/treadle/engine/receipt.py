@@ -90,7 +90,8 @@ class Receipt:
         declared = self._command.outcomes
         if outcome not in declared:
             raise ValueError(
-                f"{self.command} declares no outcome {outcome}{nearest(outcome, declared)}; it declares {', '.join(declared)}"
+                f"{self.command} declares no outcome {outcome}{nearest(outcome, declared)}; "
+                f"it declares {', '.join(declared)}"
             )
         if outcome != self.outcome:
             raise UnexpectedOutcome(
@@ -149,7 +150,15 @@ class Receipt:
         return hash((self.history, self.commit, self.outcome))
 
     def _answer(self) -> tuple[object, ...]:
-        return (self.command, self.outcome, self._cells, self.commit, self._time, self.history, self.workflow_revisions)
+        return (
+            self.command,
+            self.outcome,
+            self._cells,
+            self.commit,
+            self._time,
+            self.history,
+            self.workflow_revisions,
+        )
 
     def __repr__(self) -> str:
         again = ", replayed" if self.replayed else ""

@@ -77,7 +77,9 @@ def check_history(request: Request, state: State) -> None:
 
 def _identity(request: Request, state: State, deployed: Deployed, command: str, key: str | bytes) -> bytes:
     caller = request.caller
-    return canonical.pack((state.database, caller.tenant, caller.principal, deployed.contract.name, command, key))
+    return canonical.pack(
+        (state.database, caller.tenant, caller.principal, deployed.contract.name, command, key)
+    )
 
 
 def _services(plan: CommandPlan, clock: Clock, ids: Ids) -> Cells:

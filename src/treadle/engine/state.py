@@ -63,7 +63,9 @@ class Deployed:
         """The plan of a command; raises `UnknownName` that names the nearest."""
         found = self.plan.commands.get(name)
         if found is None:
-            raise UnknownName(f"no command {name} in contract {self.contract.name}{nearest(name, self.plan.commands)}")
+            raise UnknownName(
+                f"no command {name} in contract {self.contract.name}{nearest(name, self.plan.commands)}"
+            )
         return found
 
 
@@ -92,7 +94,9 @@ class State(NamedTuple):
     def require(self) -> Deployed:
         """What is deployed; raises `UnknownName` where nothing is."""
         if self.deployed is None:
-            raise UnknownName("no contract is deployed yet; deploy one with `treadle deploy FILE` or `db.deploy(source)`")
+            raise UnknownName(
+                "no contract is deployed yet; deploy one with `treadle deploy FILE` or `db.deploy(source)`"
+            )
         return self.deployed
 
 
@@ -168,7 +172,7 @@ def _deployed(tx: ReadTx, known: State | None) -> Deployed | None:
         return None
     identity = active.decode("ascii")
     names = table_names(tx)
-    if known is not None and known.deployed is not None:
-        if known.deployed.identity == identity and known.deployed.names == names:
-            return known.deployed
+    current = known.deployed if known is not None else None
+    if current is not None and (current.identity, current.names) == (identity, names):
+        return current
     return Deployed(load_contract(tx, identity), names)

@@ -70,19 +70,18 @@ def _table(entity: c.Entity, name: str, tombstones: bool, fixed: Mapping[str, st
 
 
 def assign_names(wanted: Iterable[str], fixed: Mapping[str, str]) -> dict[str, str]:
-    """A usable, distinct name for each wanted one: fixed ones first, then those that can stay as they are."""
+    """A usable, distinct name for each wanted one.
+
+    In the order given: a successor appends, so what came earlier keeps its name without having it fixed.
+    """
     asked = list(wanted)
     given = {name: fixed[name] for name in asked if name in fixed}
     taken = {name.casefold() for name in fixed.values()}
-    rest = [name for name in asked if name not in given]
-    for name in sorted(rest, key=lambda each: not _usable(each)):
-        given[name] = _free(name, taken)
-        taken.add(given[name].casefold())
-    return {name: given[name] for name in asked}
-
-
-def _usable(name: str) -> bool:
-    return len(name.encode()) <= NAME_BYTES and not name.casefold().startswith(RESERVED)
+    for name in asked:
+        if name not in given:
+            given[name] = _free(name, taken)
+            taken.add(given[name].casefold())
+    return given
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -81,7 +81,7 @@ QuadText: TypeAlias = tuple[str, str, str, str]
 
 
 class Capabilities(NamedTuple):
-    """What a store can do. `processes`: several processes may open it. `server_clock`: it has its own clock."""
+    """What a store can do: survive a crash, be opened by several processes, tell the time itself."""
 
     durable: bool
     processes: bool
@@ -125,7 +125,9 @@ class ReadTx(Protocol):
     def log(self, first: int, last: int) -> Iterator[LogEntry]:
         """Log records with first <= number <= last, in order."""
 
-    def events(self, name: str, partition: bytes | None, after: tuple[int, int], limit: int) -> list[StoredEvent]:
+    def events(
+        self, name: str, partition: bytes | None, after: tuple[int, int], limit: int
+    ) -> list[StoredEvent]:
         """Events of one name (and one partition, unless None) after (number, ordinal), in order."""
 
     def quads(self) -> Iterator[QuadText]:
@@ -139,7 +141,7 @@ class WriteTx(ReadTx, Protocol):
     """The one write transaction. Reads in it see its own writes."""
 
     def write_rows(self, table: Table, changes: Sequence[RowChange], commit: Sequence[int]) -> None:
-        """Insert (before None), update or delete (cells None) rows; `commit[i]` is the record of `changes[i]`.
+        """Insert (before None), update or delete (cells None) rows; `commit[i]` is `changes[i]`'s record.
 
         At most one change a key. A delete in a table with tombstones leaves its revision as tombstone; an
         insert removes the tombstone.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -54,6 +55,11 @@ class SystemIds:
     def token(self, size: int) -> bytes:
         """`size` unpredictable bytes."""
         return self._draw(size)
+
+
+def fresh_key() -> str:
+    """An idempotency key nobody has used: 22 URL-safe characters from 128 random bits."""
+    return secrets.token_urlsafe(16)
 
 
 _IS_IDS: Final[type[Ids]] = SystemIds

@@ -22,7 +22,9 @@ Progress = Callable[[int, int], None]
 PAGE: Final = 1_000
 
 
-def verify(engine: Engine, *, head: tuple[int, str] | None = None, progress: Progress | None = None) -> Report:
+def verify(
+    engine: Engine, *, head: tuple[int, str] | None = None, progress: Progress | None = None
+) -> Report:
     """Walk the whole history of `engine`'s database; see `treadle.Database.verify`."""
     with engine.store.read() as tx:
         walk = _Walk(tx, head, progress)
@@ -144,7 +146,9 @@ class _Walk:
         if (verdict.failure, verdict.constraint) != (stored.failure, stored.constraint):
             self._problem(stored.number, "evaluated again, the command ends in another failure")
         elif verdict.failure is None and verdict.outcome != stored.outcome:
-            self._problem(stored.number, f"evaluated again, the command answers {verdict.outcome}, not {stored.outcome}")
+            self._problem(
+                stored.number, f"evaluated again, the command answers {verdict.outcome}, not {stored.outcome}"
+            )
         elif outcome_bytes(deployed, stored.name, verdict) != stored.fields:
             self._problem(stored.number, "evaluated again, the outcome's fields differ")
         elif row_images(deployed, verdict) != stored.changes:
@@ -169,7 +173,10 @@ class _Walk:
                 ref = (table.entity, row.cells[: table.key_count])
                 left.discard(ref)
                 if self._replay.rows.get(ref) != row:
-                    self._problem(None, f"a stored row of {table.entity} is not what the log gives (commit {row.commit})")
+                    self._problem(
+                        None,
+                        f"a stored row of {table.entity} is not what the log gives (commit {row.commit})",
+                    )
         for entity, _ in sorted(left, key=repr)[:MOST]:
             self._problem(None, f"a row of {entity} that the log gives is not stored")
         self._stored_uniques()
@@ -186,4 +193,6 @@ class _Walk:
             page = uniques[start : start + PAGE]
             for unique, holder in zip(page, self._tx.holders(page), strict=True):
                 if holder != self._replay.uniques[unique]:
-                    self._problem(None, f"the unique entries of {unique[0]}.{unique[1]} are not what the log gives")
+                    self._problem(
+                        None, f"the unique entries of {unique[0]}.{unique[1]} are not what the log gives"
+                    )
