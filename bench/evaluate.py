@@ -13,7 +13,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.support.contracts import work_contract
-from treadle.model.facts import Row, Sealed
+from tests.support.view import DictView
+from treadle.model.facts import Key, Row, Sealed
 from treadle.plan import build
 
 ORGANIZATION, WORK, OWNER = b"o" * 16, b"w" * 16, b"a" * 16
@@ -21,17 +22,15 @@ NOW = 1_700_000_000_000_000
 LOOPS = 20_000
 
 
-class OneRow:
+class OneRow(DictView):
     """A view that always holds the same row, so that it adds almost nothing to what is measured."""
 
     def __init__(self, row: Row | None) -> None:
+        super().__init__(work_contract())
         self._row = row
 
-    def row(self, entity: str, key: tuple[object, ...]) -> Row | None:
+    def row(self, entity: str, key: Key) -> Row | None:
         return self._row
-
-    def last_revision(self, entity: str, key: tuple[object, ...]) -> int:
-        return 0
 
 
 def measure(name: str, view: OneRow, input: tuple[object, ...], expected: str) -> None:

@@ -1,4 +1,4 @@
-"""A contract for tests of plan and engine, written as checked values by hand: a lease, and all its operations.
+"""A contract for tests of plan and engine, as checked values by hand: a lease and all its operations.
 
 It says the same as this text:
 

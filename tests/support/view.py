@@ -18,7 +18,7 @@ class DictView:
 
     def __init__(self, contract: Contract) -> None:
         self.entities = {entity.name: entity for entity in contract.entities}
-        self.leased = {workflow.entity for workflow in contract.workflows}
+        self.with_workflow = {workflow.entity for workflow in contract.workflows}
         self.rows: dict[RowRef, Row] = {}
         self.tombstones: dict[RowRef, int] = {}
         self.uniques: dict[UniqueRef, Key] = {}
@@ -57,9 +57,9 @@ class DictView:
                 continue
             cells = dict(zip(names, row.cells, strict=True))
             entry = tuple(cells[field] for field in index.fields)
-            if all(cells[field] is not None for field in index.presence):
-                if entry[: len(range_.values)] == range_.values:
-                    found.append((entry, key))
+            present = all(cells[field] is not None for field in index.presence)
+            if present and entry[: len(range_.values)] == range_.values:
+                found.append((entry, key))
         return [key for _, key in sorted(found)][: range_.limit]
 
     def apply(self, verdict: Verdict) -> None:
@@ -69,7 +69,7 @@ class DictView:
             at = (change.entity, change.key)
             if change.cells is None:
                 del self.rows[at]
-                if change.entity in self.leased:
+                if change.entity in self.with_workflow:
                     self.tombstones[at] = change.revision
             else:
                 self.rows[at] = Row(change.revision, change.cells, self.commits)
