@@ -103,6 +103,13 @@ class Database:
         deployed = self._engine.refresh().deployed
         return deployed.version if deployed else 0
 
+    @property
+    def head(self) -> tuple[int, str]:
+        """The last record's number and its hash in hex, to keep elsewhere; number 0 in an empty log."""
+        with self._engine.store.read() as tx:
+            head = tx.head()
+        return head.number, head.hash.hex()
+
     def deploy(
         self,
         contract: str | Path,
@@ -211,12 +218,14 @@ class Database:
         last: int | None = None,
         *,
         of: tuple[str, Sequence[Any]] | None = None,
+        unmasked: bool = False,
     ) -> Iterator[Entry]:
         """Log records with first <= number <= last, oldest first; `of` keeps those that wrote one row.
 
-        `of` names a row, such as `("Job", (shop_id, job_id))`; its records come newest first.
+        `of` names a row, such as `("Job", (shop_id, job_id))`; its records come newest first. Secret fields,
+        lease owners and fencing tokens are masked; `unmasked` shows them, for an administrator.
         """
-        found: Iterator[Entry] = load("history").entries(self._engine, first, last, of)
+        found: Iterator[Entry] = load("history").entries(self._engine, first, last, of, unmasked=unmasked)
         return found
 
     def verify(

@@ -157,20 +157,21 @@ class _Reader:
         if not data:
             return {}
         value = canonical.decode(data)
-        fields: Any = value if self._unmasked else _masked(value, hidden)
+        fields: Any = value if self._unmasked else masked(value, hidden)
         return dict(fields)
 
 
-def _masked(value: Any, hidden: frozenset[str]) -> Any:
+def masked(value: Any, hidden: frozenset[str]) -> Any:
+    """`value` with what these names hold, at any depth, shown as `MASK`."""
     if isinstance(value, dict):
-        return {name: MASK if name in hidden else _masked(item, hidden) for name, item in value.items()}
+        return {name: MASK if name in hidden else masked(item, hidden) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_masked(item, hidden) for item in value]
+        return [masked(item, hidden) for item in value]
     return value
 
 
 @lru_cache(maxsize=64)
-def _hidden(contract: Contract) -> frozenset[str]:
+def hidden_names(contract: Contract) -> frozenset[str]:
     """Names of fields and inputs that hold secrets or lease evidence anywhere in the contract."""
     names = {field.name for entity in contract.entities for field in entity.members if field.secret}
     for workflow in contract.workflows:
@@ -189,7 +190,7 @@ def _entry(reader: _Reader, data: bytes, digest: bytes) -> Entry:
     stored = record.decode(data)
     hidden: frozenset[str] = frozenset()
     if stored.contract is not None:
-        hidden = _hidden(reader.deployed(stored.contract.hex()).contract)
+        hidden = hidden_names(reader.deployed(stored.contract.hex()).contract)
     return Entry(
         number=stored.number,
         time=datetime_of(stored.time),
@@ -223,4 +224,4 @@ def _written(reader: _Reader, change: RowImage, hidden: frozenset[str]) -> Writt
     return Written(change.entity, _key(change.key), change.revision, change.before, fields)
 
 
-__all__ = ["MASK", "Entry", "Written", "entries"]
+__all__ = ["MASK", "Entry", "Written", "entries", "hidden_names", "masked"]
