@@ -1,0 +1,107 @@
+"""`treadle log`: what happened, who did it, when, with which outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import treadle
+from treadle.cli import options, screen, session
+from treadle.cli.receipts import fields_of
+from treadle.cli.verbs import examples, verb_app
+from treadle.model.showing import plain_json
+
+if TYPE_CHECKING:
+    from treadle.history import Entry
+
+app = verb_app()
+
+
+@app.command(
+    epilog=examples(
+        "treadle log",
+        "treadle log --of Job SHOP_ID JOB_ID",
+        "treadle log --command Claim --outcome Stale --json",
+        "treadle log --head > kept-elsewhere",
+    )
+)
+def log(
+    key: Annotated[list[str] | None, typer.Argument(metavar="KEY", help="With --of: the row's key.")] = None,
+    of: Annotated[
+        str | None, typer.Option("--of", metavar="ENTITY", help="Only what wrote one row, newest first.")
+    ] = None,
+    first: Annotated[int, typer.Option("--from", metavar="N", min=1, help="From this record on.")] = 1,
+    last: Annotated[int | None, typer.Option("--to", metavar="N", min=1, help="Up to this record.")] = None,
+    command: Annotated[list[str] | None, typer.Option("--command", metavar="NAME", help="Only this command.")] = None,
+    outcome: Annotated[list[str] | None, typer.Option("--outcome", metavar="NAME", help="Only this outcome.")] = None,
+    principal: Annotated[str | None, typer.Option("--by", metavar="PRINCIPAL", help="Only this principal.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="At most this many.")] = None,
+    head: Annotated[bool, typer.Option("--head", help="Print the log's head, N:HASH, to keep elsewhere.")] = False,
+    long: Annotated[bool, typer.Option("--long", "-l", help="Also inputs, fields and rows.")] = False,
+    reveal: options.Reveal = False,
+    database: options.Database = None,
+    config: options.ConfigFile = None,
+    set_: options.Set = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show what happened: who, when, which outcome.
+
+    One line a record, oldest first; of one row, newest first. Secret fields, lease owners and fencing
+    tokens are shown as ••• unless --reveal is given. With --json, one JSON object a line.
+    """
+    if bool(key) != (of is not None):
+        raise typer.BadParameter("name a row by words: treadle log --of Job SHOP_ID JOB_ID")
+    with session.opened(session.settings(config, database, set_)) as opened:
+        if head:
+            _print_head(opened, json)
+            return
+        row = None if of is None else (of, session.key_of(opened, of, key or []))
+        found = _kept(opened.log(first, last, of=row, unmasked=reveal), command, outcome, principal)
+        for entry in islice(found, limit):
+            if json:
+                screen.out_json(entry.to_json())
+            else:
+                _print(entry, long)
+
+
+def _kept(
+    entries: Iterator[Entry], commands: list[str] | None, outcomes: list[str] | None, principal: str | None
+) -> Iterator[Entry]:
+    for entry in entries:
+        named = not commands or entry.name in commands
+        ended = not outcomes or (entry.outcome or entry.failure) in outcomes
+        if named and ended and principal in (None, entry.principal):
+            yield entry
+
+
+def _print_head(database: treadle.Database, json: bool) -> None:
+    number, digest = database.head
+    if json:
+        screen.out_json({"number": number, "hash": digest})
+    else:
+        screen.out(f"{number}:{digest}")
+
+
+def _print(entry: Entry, long: bool) -> None:
+    who = entry.principal + (f" ({entry.role})" if entry.role else "")
+    what = screen.plain(f"{entry.kind} {entry.name}".strip() if entry.kind != "command" else entry.name)
+    moved = ", ".join(f"{binding} at revision {revision}" for binding, _, revision in entry.revisions)
+    line = f"{entry.number:>6}  {entry.time:%Y-%m-%d %H:%M:%S}  {what}{_ending(entry)}  {screen.plain(who)}"
+    screen.out(line + (f"  {moved}" if moved else ""))
+    if long:
+        for title, fields in (("input", entry.input), ("fields", entry.fields)):
+            screen.indented([(f"{title}.{name}", text) for name, text in fields_of(plain_json(fields))], 10)
+
+
+def _ending(entry: Entry) -> str:
+    if entry.kind == "deploy":
+        return f" version {entry.contract_version}"
+    if entry.failure is not None:
+        return " → " + screen.paint(entry.failure, "bad")
+    if entry.outcome is None:
+        return ""
+    return " → " + screen.paint(entry.outcome, "good" if entry.success else "mild")

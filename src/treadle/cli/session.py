@@ -1,0 +1,85 @@
+"""What a verb works with: the settings in force and the open database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import treadle
+from treadle import config
+from treadle.config import Config
+from treadle.errors import ConfigError, DatabaseMissing, InvalidInput, TreadleError, UnknownName
+from treadle.model.contract import Command
+from treadle.model.values import parse_word
+from treadle.text import nearest
+
+if TYPE_CHECKING:
+    from treadle.engine.state import Deployed
+
+
+def settings(
+    file: Path | None = None, database: str | None = None, pairs: Sequence[str] | None = None
+) -> Config:
+    """The settings for one call: flags, then `TREADLE_…` variables, then `treadle.toml`, then defaults."""
+    if file is not None and not file.is_file():
+        raise ConfigError(f"--config {file}: there is no such file")
+    flags = {} if database is None else {"database.url": database}
+    return config.load(file=file, environment=os.environ, flags=flags, pairs=pairs or ())
+
+
+@contextmanager
+def opened(wanted: Config, *, create: bool = False) -> Iterator[treadle.Database]:
+    """The database that the settings name, closed at the end. A missing one is created by `deploy` alone."""
+    try:
+        database = treadle.open(wanted.database_url, create=create, max_clock_jump=wanted.max_clock_jump)
+    except DatabaseMissing as error:
+        origin = wanted.value("database.url").origin
+        raise DatabaseMissing(
+            f"{error.message}; database.url is set by: {origin}. `treadle deploy` creates it"
+        ) from error
+    with database:
+        yield database
+
+
+def deployed(database: treadle.Database) -> Deployed:
+    """What is deployed now; raises `UnknownName` where nothing is."""
+    return database._engine.refresh().require()
+
+
+def command(database: treadle.Database, name: str) -> Command:
+    """The declaration of a command; raises `UnknownName` that names the nearest."""
+    return declaration(deployed(database), name)
+
+
+def declaration(known: Deployed, name: str) -> Command:
+    """The declaration of a command of what is deployed; raises `UnknownName` that names the nearest."""
+    known.command(name)
+    return next(one for one in known.contract.commands if one.name == name)
+
+
+def key_of(database: treadle.Database, entity: str, words: Sequence[str]) -> tuple[object, ...]:
+    """A row's key from words, one for each key field in declared order.
+
+    Raises `UnknownName` for an unknown entity and `InvalidInput` for a wrong number of words.
+    """
+    contract = deployed(database).contract
+    found = {one.name: one for one in contract.entities}
+    if entity not in found:
+        raise UnknownName(f"no entity {entity} in contract {contract.name}{nearest(entity, found)}")
+    fields = found[entity].key
+    if len(words) != len(fields):
+        names = " ".join(field.name.upper() for field in fields)
+        raise InvalidInput(f"the key of {entity} is {names}; {len(words)} values were given", path="key")
+    return tuple(parse_word(field.type, word) for field, word in zip(fields, words, strict=True))
+
+
+def names(kind: str) -> list[str]:
+    """Names of the deployed `commands` or `entities`, for shell completion; none when anything is amiss."""
+    try:
+        with opened(settings()) as database:
+            return [one.name for one in getattr(deployed(database).contract, kind)]
+    except TreadleError:
+        return []

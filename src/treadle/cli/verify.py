@@ -1,0 +1,84 @@
+"""`treadle verify`: check the whole history against itself."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from treadle.cli import exits, options, screen, session
+from treadle.cli.verbs import examples, verb_app
+
+if TYPE_CHECKING:
+    from treadle.verify import Report
+
+app = verb_app()
+
+HEAD: Final = re.compile(r"([1-9][0-9]{0,18}):([0-9a-fA-F]{64})")
+
+
+@app.command(epilog=examples("treadle verify", "treadle verify --head \"$(cat kept-elsewhere)\"", "treadle verify --json"))
+def verify(
+    head: Annotated[
+        str | None,
+        typer.Option(
+            "--head", metavar="N:HASH", help="A head kept elsewhere (treadle log --head) that the log must contain."
+        ),
+    ] = None,
+    database: options.Database = None,
+    config: options.ConfigFile = None,
+    set_: options.Set = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Check the whole history against itself.
+
+    Walks the chain of hashes, evaluates every command again as it was evaluated then, and compares
+    outcomes, fields and rows. Names the first record that does not agree and exits 1. Alone it shows that
+    history is consistent; with --head also that it is the one you knew.
+    """
+    kept = None if head is None else _head(head)
+    with session.opened(session.settings(config, database, set_)) as opened, _progress() as progress:
+        report = opened.verify(head=kept, progress=progress)
+    if json:
+        screen.out_json(report.to_json())
+    else:
+        _print(report)
+    raise typer.Exit(exits.SUCCESS.code if report.ok else exits.FAILED.code)
+
+
+def _head(text: str) -> tuple[int, str]:
+    match = HEAD.fullmatch(text.strip())
+    if match is None:
+        raise typer.BadParameter("--head: write N:HASH as `treadle log --head` prints it")
+    return int(match[1]), match[2].lower()
+
+
+def _print(report: Report) -> None:
+    number, digest = report.head
+    skipped = f", {report.not_evaluated} not evaluated again" if report.not_evaluated else ""
+    counts = f"{report.records} records, {report.evaluated} commands evaluated again{skipped}, {report.rows} rows"
+    verdict = screen.paint("history agrees", "good") if report.ok else screen.paint("history does not agree", "bad")
+    screen.out(f"{verdict}: {counts}")
+    for problem in report.problems:
+        screen.out(f"  {screen.plain(str(problem))}")
+    if number:
+        screen.out(f"head {number}:{digest}")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar on standard error, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    rich = import_module("rich.progress")
+    console = import_module("rich.console").Console(file=sys.stderr, no_color=not screen.coloured(sys.stderr))
+    with rich.Progress(console=console, transient=True) as bar:
+        task = bar.add_task("verify", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
