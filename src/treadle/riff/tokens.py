@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -30,8 +31,7 @@ FOREIGN: Final = words(
 )
 """Words of other languages: refused with S008 where a declaration, clause, item or type could begin."""
 
-_TOKEN: Final = re.compile(
-    r"""
+TOKEN: Final = r"""
       (?P<space>     [ \t\r\n]++)
     | (?P<word>      [A-Za-z_][A-Za-z0-9_]*+(?!\w))
     | (?P<comment>   //[^\n]*+)
@@ -44,11 +44,18 @@ _TOKEN: Final = re.compile(
     | (?P<badword>   [^\W\d]\w*+)
     | (?P<badquoted> "[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+"?)
     | (?P<bad>       \.{3,}|[^\s\w"{}(),:=<>+*/!.-]++|.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+    """
+"""What a token may be, as a verbose regular expression; the last alternative takes any character."""
 LONE: Final = "a lone surrogate is no character; write both halves, or the character itself"
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|.)", re.DOTALL)
+
+
+class Language(NamedTuple):
+    """What `lex` needs to know: what a text of the language is called, its tokens, its words and signs."""
+
+    noun: str
+    pattern: re.Pattern[str]
+    kinds: Mapping[str, str]
 
 
 class Lexed(NamedTuple):
@@ -71,18 +78,24 @@ def kinds() -> dict[str, str]:
     return {text: kind for kind, text in table().texts.items()}
 
 
-def decode(source: str | bytes, report: Report) -> str:
+@cache
+def contracts() -> Language:
+    """The language of contracts."""
+    return Language("contract", re.compile(TOKEN, re.VERBOSE | re.DOTALL), kinds())
+
+
+def decode(source: str | bytes, report: Report, noun: str = "contract") -> str:
     """The text of a source, without a leading byte order mark; reports S001 and S003 and then gives ''."""
     data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
     if len(data) > SOURCE_BYTES:
-        message = f"the contract is {len(data):,} bytes long, at most {SOURCE_BYTES:,} are read; split it"
+        message = f"the {noun} is {len(data):,} bytes long, at most {SOURCE_BYTES:,} are read; split it"
         report.add("S001", Extent(0, 0), message)
         return ""
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         good = data[: error.start].decode("utf-8").removeprefix("\ufeff")
-        message = f"byte 0x{data[error.start]:02X} is not UTF-8; save the contract as UTF-8"
+        message = f"byte 0x{data[error.start]:02X} is not UTF-8; save the {noun} as UTF-8"
         report.add("S003", Extent(len(good), len(good) + 1), message)
         return good + "\N{REPLACEMENT CHARACTER}"
 
@@ -136,12 +149,12 @@ def string_value(text: str) -> str:
     return "" if any("\ud800" <= character <= "\udfff" for character in value) else value
 
 
-def lex(source: Source, report: Report) -> Lexed:
+def lex(source: Source, report: Report, language: Language | None = None) -> Lexed:
     """Cut a text into tokens. Reports S002, S003 and, for `/* */`, S008; never raises."""
-    words = kinds()
+    noun, pattern, words = language or contracts()
     tokens: list[Token] = []
     comments: list[Token] = []
-    for found in _TOKEN.finditer(source.text):
+    for found in pattern.finditer(source.text):
         group = found.lastgroup
         if group == "space":
             continue
@@ -152,9 +165,9 @@ def lex(source: Source, report: Report) -> Lexed:
             if end - start > IDENTIFIER_BYTES:
                 message = f"this name has {end - start:,} bytes; a name has at most {IDENTIFIER_BYTES}"
                 report.add("S003", Extent(start, end), message)
-        elif group == "sign":
-            kind = words[text]
-        elif group in ("integer", "fixed", "quoted"):
+        elif group in ("sign", "bar"):
+            kind = words.get(text, text)  # the parser refuses a sign that the language does not have
+        elif group in ("integer", "fixed", "quoted", "parameter"):
             kind = group.upper()
             if "\\u" in text:
                 _escapes(text, start, report)
@@ -166,7 +179,7 @@ def lex(source: Source, report: Report) -> Lexed:
             if not kind:
                 continue
         if len(tokens) == SOURCE_TOKENS:
-            message = f"the contract has more than {SOURCE_TOKENS:,} tokens; split it"
+            message = f"the {noun} has more than {SOURCE_TOKENS:,} tokens; split it"
             report.add("S002", Extent(start, end), message)
             return Lexed(tokens, comments, False)
         tokens.append(Token(kind, text, start, end))
