@@ -17,7 +17,10 @@ app = verb_app()
 
 @app.command(
     epilog=examples(
-        "treadle check", "treadle check shop.riff", "treadle check --json shop.riff", "cat shop.riff | treadle check -"
+        "treadle check",
+        "treadle check shop.riff",
+        "treadle check --json shop.riff",
+        "cat shop.riff | treadle check -",
     )
 )
 def check(

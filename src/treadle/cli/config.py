@@ -10,7 +10,8 @@ import typer
 
 from treadle.cli import options, screen, session
 from treadle.cli.verbs import examples, verb_app
-from treadle.config import Config, schema as schema_of
+from treadle.config import Config
+from treadle.config import schema as schema_of
 
 app = verb_app("Show the settings, and where each comes from.", no_args_is_help=True)
 
@@ -23,7 +24,9 @@ def config_() -> None:
     """Show the settings, and where each comes from."""
 
 
-@app.command(epilog=examples("treadle config show", "treadle config show --origin", "treadle config show --json"))
+@app.command(
+    epilog=examples("treadle config show", "treadle config show --origin", "treadle config show --json")
+)
 def show(
     origin: Annotated[bool, typer.Option("--origin", help="Also say where each value comes from.")] = False,
     database: options.Database = None,
@@ -63,4 +66,6 @@ def _shown(wanted: Config, key: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    return "-" if value is None else value if isinstance(value, str) else json_.dumps(value, ensure_ascii=False)
+    return (
+        "-" if value is None else value if isinstance(value, str) else json_.dumps(value, ensure_ascii=False)
+    )

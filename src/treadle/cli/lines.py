@@ -105,7 +105,11 @@ class _Reader:
 
 
 def _unwrapped(value: Any, name: str) -> tuple[str, Any]:
-    if not isinstance(value, dict) or set(value) != {"command", "input"} or not isinstance(value["command"], str):
+    if (
+        not isinstance(value, dict)
+        or set(value) != {"command", "input"}
+        or not isinstance(value["command"], str)
+    ):
         raise InvalidInput(f"expects {SHAPE}; or name the command: treadle run COMMAND --lines", path=name)
     return value["command"], value["input"]
 

@@ -35,11 +35,21 @@ def log(
     ] = None,
     first: Annotated[int, typer.Option("--from", metavar="N", min=1, help="From this record on.")] = 1,
     last: Annotated[int | None, typer.Option("--to", metavar="N", min=1, help="Up to this record.")] = None,
-    command: Annotated[list[str] | None, typer.Option("--command", metavar="NAME", help="Only this command.")] = None,
-    outcome: Annotated[list[str] | None, typer.Option("--outcome", metavar="NAME", help="Only this outcome.")] = None,
-    principal: Annotated[str | None, typer.Option("--by", metavar="PRINCIPAL", help="Only this principal.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="At most this many.")] = None,
-    head: Annotated[bool, typer.Option("--head", help="Print the log's head, N:HASH, to keep elsewhere.")] = False,
+    command: Annotated[
+        list[str] | None, typer.Option("--command", metavar="NAME", help="Only this command.")
+    ] = None,
+    outcome: Annotated[
+        list[str] | None, typer.Option("--outcome", metavar="NAME", help="Only this outcome.")
+    ] = None,
+    principal: Annotated[
+        str | None, typer.Option("--by", metavar="PRINCIPAL", help="Only this principal.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="At most this many.")
+    ] = None,
+    head: Annotated[
+        bool, typer.Option("--head", help="Print the log's head, N:HASH, to keep elsewhere.")
+    ] = False,
     long: Annotated[bool, typer.Option("--long", "-l", help="Also inputs, fields and rows.")] = False,
     reveal: options.Reveal = False,
     database: options.Database = None,

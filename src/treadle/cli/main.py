@@ -50,7 +50,7 @@ def root(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """A workflow database: exactly one worker holds a job, it can prove it, and nothing can write around it."""
+    """A workflow database: one worker holds a job, it can prove it, and nothing can write around it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -118,7 +118,9 @@ def _misused(error: typer.TyperException, json: bool) -> int:
 def _unexpected(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """An error of ours that nothing else caught: one line, and exit code 1, which Python gives by itself."""
     name = kind.__name__
-    screen.note(screen.error_text(Internal(f"an unexpected {name}; please report it, with what --debug shows")))
+    screen.note(
+        screen.error_text(Internal(f"an unexpected {name}; please report it, with what --debug shows"))
+    )
 
 
 def _quiet() -> int:

@@ -39,14 +39,18 @@ Role: TypeAlias = Annotated[
 ]
 Instance: TypeAlias = Annotated[
     str,
-    typer.Option("--instance", metavar="NAME", help="Which process acts, such as host-7/4242; recorded only."),
+    typer.Option(
+        "--instance", metavar="NAME", help="Which process acts, such as host-7/4242; recorded only."
+    ),
 ]
 Tenant: TypeAlias = Annotated[
     str, typer.Option("--tenant", metavar="VALUE", help="The tenant that the caller is bound to.")
 ]
 Timeout: TypeAlias = Annotated[
     float | None,
-    typer.Option("--timeout", metavar="SECONDS", min=0, help="Give up waiting for other writers after this long."),
+    typer.Option(
+        "--timeout", metavar="SECONDS", min=0, help="Give up waiting for other writers after this long."
+    ),
 ]
 Reveal: TypeAlias = Annotated[
     bool, typer.Option("--reveal", help="Show secret fields, lease owners and fencing tokens as they are.")

@@ -25,7 +25,8 @@ def complete_entity(incomplete: str) -> list[str]:
 @app.command(epilog=examples("treadle row Job SHOP_ID JOB_ID", "treadle row Job SHOP_ID JOB_ID --json"))
 def row(
     entity: Annotated[
-        str, typer.Argument(metavar="ENTITY", help="An entity of the contract.", autocompletion=complete_entity)
+        str,
+        typer.Argument(metavar="ENTITY", help="An entity of the contract.", autocompletion=complete_entity),
     ],
     key: Annotated[list[str], typer.Argument(metavar="KEY", help="The key's values, in declared order.")],
     reveal: options.Reveal = False,
@@ -48,7 +49,9 @@ def row(
     elif shown is None:
         screen.out(f"there is no such {screen.plain(entity)}")
     else:
-        screen.out(f"{screen.strong(shown['entity'])} at revision {shown['revision']}, commit {shown['commit']}")
+        screen.out(
+            f"{screen.strong(shown['entity'])} at revision {shown['revision']}, commit {shown['commit']}"
+        )
         screen.indented(fields_of(shown["fields"]))
     raise typer.Exit(exits.FAILED.code if shown is None else exits.SUCCESS.code)
 

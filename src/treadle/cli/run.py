@@ -26,7 +26,7 @@ def complete_command(incomplete: str) -> list[str]:
     epilog=examples(
         "treadle run Claim shop_id=… job_id=… seconds=60 --as printer-service --key auto",
         "treadle run AddJob --input @job.json title='Menu, two sides' --as desk --key desk-2031",
-        "treadle run AddJobs 'job_ids:=[\"…\", \"…\"]' --as desk --key auto",
+        'treadle run AddJobs \'job_ids:=["…", "…"]\' --as desk --key auto',
         "treadle run AddJob --lines --as desk --key auto < jobs.jsonl",
     )
 )
@@ -51,7 +51,9 @@ def run(
     tenant: options.Tenant = "",
     key: Annotated[
         str | None,
-        typer.Option("--key", metavar="KEY|auto", help="The idempotency key; auto makes a fresh one, printed."),
+        typer.Option(
+            "--key", metavar="KEY|auto", help="The idempotency key; auto makes a fresh one, printed."
+        ),
     ] = None,
     lines: Annotated[
         bool,

@@ -51,7 +51,7 @@ def strong(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` on one line, with everything spelled out that could move, colour or reorder a terminal's text."""
+    """`text` on one line, with whatever could move, colour or reorder a terminal's text spelled out."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -52,7 +52,9 @@ def deployable(file: str | None, wanted: Config) -> str | Path:
 def _path(file: str | None, wanted: Config) -> Path:
     path = Path(file) if file is not None else wanted.contract_source
     if path is None:
-        where = f"contract.source in {wanted.file.name}" if wanted.file else "contract.source in a treadle.toml"
+        where = (
+            f"contract.source in {wanted.file.name}" if wanted.file else "contract.source in a treadle.toml"
+        )
         raise typer.BadParameter(f"no contract: name its file, or set {where}")
     return path
 

@@ -91,11 +91,13 @@ def with_key(command: Command, values: dict[str, Any], key: str | None) -> str |
     if key is None:
         if name not in values:
             raise typer.BadParameter(
-                f"{command.name} needs an idempotency key: add --key auto for a fresh one, or --key KEY to repeat"
+                f"{command.name} needs an idempotency key: add --key auto for a fresh one"
             )
         return None
     if name in values:
-        raise typer.BadParameter(f"the idempotency key is given twice, as {name} and as --key; keep one of them")
+        raise typer.BadParameter(
+            f"the idempotency key is given twice, as {name} and as --key; keep one of them"
+        )
     values[name] = fresh_key(command) if key == AUTO else key
     return values[name] if key == AUTO else None
 

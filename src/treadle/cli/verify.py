@@ -22,12 +22,18 @@ app = verb_app()
 HEAD: Final = re.compile(r"([1-9][0-9]{0,18}):([0-9a-fA-F]{64})")
 
 
-@app.command(epilog=examples("treadle verify", "treadle verify --head \"$(cat kept-elsewhere)\"", "treadle verify --json"))
+@app.command(
+    epilog=examples(
+        "treadle verify", 'treadle verify --head "$(cat kept-elsewhere)"', "treadle verify --json"
+    )
+)
 def verify(
     head: Annotated[
         str | None,
         typer.Option(
-            "--head", metavar="N:HASH", help="A head kept elsewhere (treadle log --head) that the log must contain."
+            "--head",
+            metavar="N:HASH",
+            help="A head kept elsewhere (treadle log --head) that the log must contain.",
         ),
     ] = None,
     database: options.Database = None,
@@ -62,8 +68,12 @@ def _head(text: str) -> tuple[int, str]:
 def _print(report: Report) -> None:
     number, digest = report.head
     skipped = f", {report.not_evaluated} not evaluated again" if report.not_evaluated else ""
-    counts = f"{report.records} records, {report.evaluated} commands evaluated again{skipped}, {report.rows} rows"
-    verdict = screen.paint("history agrees", "good") if report.ok else screen.paint("history does not agree", "bad")
+    counts = (
+        f"{report.records} records, {report.evaluated} commands evaluated again{skipped}, {report.rows} rows"
+    )
+    verdict = (
+        screen.paint("history agrees", "good") if report.ok else screen.paint("history does not agree", "bad")
+    )
     screen.out(f"{verdict}: {counts}")
     for problem in report.problems:
         screen.out(f"  {screen.plain(str(problem))}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 TRUE: Final = ("true", "yes", "on", "1")
+ADDRESS: Final = r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]\s]+):[0-9]{1,5}"
 FALSE: Final = ("false", "no", "off", "0")
 
 
@@ -117,13 +118,13 @@ class Address:
 
     @property
     def schema(self) -> dict[str, Any]:
-        return {"type": "string", "pattern": r"^(\[[0-9A-Fa-f:.]+\]|[^:\[\]\s]+):[0-9]{1,5}$"}
+        return {"type": "string", "pattern": f"^{ADDRESS}$"}
 
     def of_text(self, text: str) -> str:
         return self.check(text)
 
     def check(self, value: Any) -> str:
-        if not isinstance(value, str) or not re.fullmatch(self.schema["pattern"].strip("^$"), value):
+        if not isinstance(value, str) or not re.fullmatch(ADDRESS, value):
             raise ValueError("host:port, such as 127.0.0.1:7480")
         host, _, port = value.rpartition(":")
         if int(port) > 65_535:
@@ -138,7 +139,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Tables:
-    """A list of tables, `[[name]]` in the file; as one text, a JSON list of objects. `item` is their schema."""
+    """A list of tables, `[[name]]` in the file; as one text, a JSON list of objects."""
 
     item: dict[str, Any]
 

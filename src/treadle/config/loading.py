@@ -13,6 +13,7 @@ from treadle.config import sources
 from treadle.config.settings import SETTINGS
 from treadle.config.sources import FILE_VARIABLE, Value
 from treadle.errors import ConfigError
+from treadle.text import nearest
 
 DEFAULT: Final = "default"
 SQLITE: Final = "sqlite:///"
@@ -68,7 +69,14 @@ class Config:
     def roles(self) -> tuple[Role, ...] | None:
         """The `[[roles]]` tables; None where there are none. Raises `ConfigError`."""
         tables = self["roles"]
-        return None if tables is None else tuple(read(tables))
+        if tables is None:
+            return None
+        for number, table in enumerate(tables, start=1):
+            for name in table:
+                if name not in Role.__struct_fields__:
+                    near = nearest(name, Role.__struct_fields__)
+                    raise ConfigError(f"[[roles]] number {number}: unknown key {name}{near}")
+        return tuple(read(tables))
 
 
 def load(

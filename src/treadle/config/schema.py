@@ -18,7 +18,10 @@ def schema() -> dict[str, Any]:
             table = table["properties"].setdefault(section, _table())
         table["properties"][name] = _property(setting)
     graph = root["properties"]["graph"]
-    root["properties"]["quipu"] = {**graph, "description": "Read as [graph]; one section under both is an error."}
+    root["properties"]["quipu"] = {
+        **graph,
+        "description": "Read as [graph]; one section under both is an error.",
+    }
     return root
 
 
@@ -30,5 +33,7 @@ def _table(description: str = "") -> dict[str, Any]:
 def _property(setting: Setting) -> dict[str, Any]:
     described = {"description": setting.help, **setting.kind.schema}
     if setting.default is not None:
-        described["default"] = list(setting.default) if isinstance(setting.default, tuple) else setting.default
+        described["default"] = (
+            list(setting.default) if isinstance(setting.default, tuple) else setting.default
+        )
     return described

@@ -41,7 +41,9 @@ def _role_schema() -> dict[str, Any]:
     """The schema of one `[[roles]]` table, from the type that reads it."""
     _, components = msgspec.json.schema_components([Role], ref_template="#/$defs/{name}")
     role: dict[str, Any] = dict(components["Role"])
-    role["description"] = "What a caller of this role may do; `treadle deploy` writes roles into the database."
+    role["description"] = (
+        "What a caller of this role may do; `treadle deploy` writes roles into the database."
+    )
     return role
 
 

@@ -1,4 +1,4 @@
-"""Where values come from: the file, the environment, flags. Unknown keys are refused by their nearest name."""
+"""Where values come from: the file, the environment, flags. An unknown key is refused, naming the nearest."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ from treadle.text import nearest
 FILE_NAME: Final = "treadle.toml"
 FILE_VARIABLE: Final = PREFIX + "CONFIG"
 """Names the file, instead of the search for it."""
+
+SECTIONS: Final = frozenset(
+    ".".join(parts[:count])
+    for parts in (key.split(".") for key in SETTINGS)
+    for count in range(1, len(parts))
+)
+"""The tables that hold settings: `database`, `graph`, `graph.governance` …"""
 
 ALIASES: Final = {"quipu": "graph"}
 """Top-level tables that are read as others; the same section under both names is an error."""
@@ -48,10 +55,12 @@ def of_file(path: Path) -> dict[str, Value]:
     for written, value in _flatten(_parse(path)):
         key = _canonical(written)
         if key not in SETTINGS:
-            raise ConfigError(f"{path.name}: unknown key {written}{nearest(key, SETTINGS)}")
+            raise ConfigError(f"{path.name}: unknown key {written}{nearest(key, [*SETTINGS, *SECTIONS])}")
         section, other = _section(written), spelled.get(_section(key))
         if other is not None and other != section:
-            raise ConfigError(f"{path.name}: [{other}] and [{section}] are the same section; keep one of them")
+            raise ConfigError(
+                f"{path.name}: [{other}] and [{section}] are the same section; keep one of them"
+            )
         spelled[_section(key)] = section
         found[key] = Value(_checked(SETTINGS[key], value, f"{path.name}: {written}"), f"file {path.name}")
     return found
@@ -108,14 +117,12 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
     """Dotted keys with their values. A table that is no section of ours comes as a key, to be refused."""
     for name, value in table.items():
         key = prefix + name
-        if isinstance(value, dict) and _is_section(_canonical(key)):
+        if _canonical(key) in SECTIONS:
+            if not isinstance(value, dict):
+                raise ConfigError(f"{key} is a section: write [{key}] and its keys below it")
             yield from _flatten(value, key + ".")
         else:
             yield key, value
-
-
-def _is_section(key: str) -> bool:
-    return any(known.startswith(key + ".") for known in SETTINGS)
 
 
 def _canonical(key: str) -> str:

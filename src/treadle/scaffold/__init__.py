@@ -38,7 +38,9 @@ def create(folder: Path) -> list[Path]:
     """
     name = folder.name
     if not NAME.fullmatch(name) or len(name) > LONGEST:
-        raise ConfigError(f"{name!r} cannot name a project: use letters, digits and hyphens, such as print-shop")
+        raise ConfigError(
+            f"{name!r} cannot name a project: use letters, digits and hyphens, such as print-shop"
+        )
     if folder.exists() or folder.is_symlink():
         raise ConfigError(f"{folder} exists already and is left alone; choose another name")
     if not folder.parent.is_dir():
