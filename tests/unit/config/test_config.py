@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import jsonschema
+import jsonschema_rs
 import pytest
 
 from treadle import config
@@ -51,8 +51,8 @@ update_full_copy_max_facts = 10
 def test_a_file_may_hold_every_key_and_the_schema_allows_it(tmp_path: Path) -> None:
     loaded = config.load(file=written(tmp_path, FULL))
     assert {key for key in loaded if loaded.value(key).origin == "file treadle.toml"} == set(SETTINGS)
-    validator = jsonschema.Draft202012Validator(config.schema())
-    validator.check_schema(config.schema())
+    jsonschema_rs.meta.validate(config.schema())
+    validator = jsonschema_rs.Draft202012Validator(config.schema())
     validator.validate(tomllib.loads(FULL))
     assert not validator.is_valid({"database": {"ulr": "x"}})
     assert not validator.is_valid({"server": {"bind": "localhost"}})
