@@ -141,37 +141,26 @@ def _bool_decode(data: bytes, start: int) -> tuple[bool, int]:
 BOOL: Final = Coder(_bool_fragment, _bool_decode)
 
 
-def fixed(tag: int, size: int) -> Coder:
-    """Exactly `size` bytes after the tag."""
-    head = bytes((tag,))
+def fixed(head: bytes, size: int) -> Coder:
+    """Exactly `size` bytes after `head` (a tag, and a length where the tag has one)."""
+    width = len(head)
 
     def fragment(prefix: bytes) -> Fragment:
-        return Fragment(("whole{n}", "{c}"), {"whole": prefix + head})
+        names = {"whole": prefix + head, "check": check}
+        before = f'if len({{c}}) != {size}: check{{n}}(False, "a value of exactly {size} bytes")'
+        return Fragment(("whole{n}", "{c}"), names, before)
 
     def decode(data: bytes, start: int) -> tuple[bytes, int]:
-        return _slice(data, _expect(data, start, tag), size)
+        if not data.startswith(head, start):
+            raise corrupt(f"another type than declared at byte {start}")
+        return _slice(data, start + width, size)
 
     return Coder(fragment, decode)
 
 
-UUID: Final = fixed(canonical.UUID, 16)
-
-
-def _hash_fragment(prefix: bytes) -> Fragment:
-    names = {"whole": prefix + _HASH_HEAD, "check": check}
-    before = 'if len({c}) != 32: check{n}(False, "a hash of exactly 32 bytes")'
-    return Fragment(("whole{n}", "{c}"), names, before)
-
-
-def _hash_decode(data: bytes, start: int) -> tuple[bytes, int]:
-    if not data.startswith(_HASH_HEAD, start):
-        raise corrupt(f"another type than declared at byte {start}")
-    return _slice(data, start + 5, 32)
-
-
-_HASH_HEAD: Final = bytes((canonical.BYTES, 0, 0, 0, 32))
-HASH: Final = Coder(_hash_fragment, _hash_decode)
-"""Exactly 32 bytes."""
+UUID: Final = fixed(bytes((canonical.UUID,)), 16)
+HASH: Final = fixed(bytes((canonical.BYTES, 0, 0, 0, 32)), 32)
+"""Bytes, always 32 of them."""
 
 
 def exact(head: bytes) -> Coder:
@@ -237,14 +226,16 @@ class _Memo(dict[str, bytes]):
         self._encode = encode
 
     def __missing__(self, text: str) -> bytes:
-        if len(self) >= _MEMO_ENTRIES:
-            self.clear()
         raw = self._encode(text)
-        self[text] = raw
+        if len(raw) <= _MEMO_BYTES:
+            if len(self) >= _MEMO_ENTRIES:
+                self.clear()
+            self[text] = raw
         return raw
 
 
 _MEMO_ENTRIES: Final = 1_024
+_MEMO_BYTES: Final = 512
 
 
 def _label_fragment(prefix: bytes) -> Fragment:

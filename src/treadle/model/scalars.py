@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import re
 from typing import Final
 
 EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -13,8 +12,6 @@ DAY_ZERO: Final = datetime.date(1970, 1, 1).toordinal()
 
 # Wider than any decimal of the language: nothing is ever rounded, whatever the caller's context says.
 _EXACT: Final = decimal.Context(prec=100, traps=[decimal.InvalidOperation, decimal.Inexact, decimal.Overflow])
-
-IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def scaled(value: int, scale: int) -> decimal.Decimal:
