@@ -22,10 +22,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from treadle.model.contract import Contract
-from treadle.plan.command import CommandPlan, OutcomePlan
+from treadle.plan.command import CommandPlan
 from treadle.plan.entities import EntityPlan, entity_plans
 from treadle.plan.program import Builder
+from treadle.plan.reimport import ReimportPlan
 from treadle.plan.schema import tables
+from treadle.plan.verdicts import OutcomePlan
 
 SEMANTICS_VERSION: Final = 1
 """Rises when evaluation would decide anything differently: a log record says under which it was decided."""
@@ -47,6 +49,9 @@ class Plan:
             command.name: CommandPlan(Builder(contract, command, self.entities))
             for command in contract.commands
         }
+        self.reimports: Mapping[str, ReimportPlan] = {
+            reimport.name: ReimportPlan(reimport, self.entities) for reimport in contract.reimports
+        }
 
 
 def build(contract: Contract, names: Mapping[str, str] | None = None) -> Plan:
@@ -54,4 +59,4 @@ def build(contract: Contract, names: Mapping[str, str] | None = None) -> Plan:
     return Plan(contract, names)
 
 
-__all__ = ["SEMANTICS_VERSION", "CommandPlan", "EntityPlan", "OutcomePlan", "Plan", "build"]
+__all__ = ["SEMANTICS_VERSION", "CommandPlan", "EntityPlan", "OutcomePlan", "Plan", "ReimportPlan", "build"]

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from treadle.errors import InvariantBroken
-from treadle.model import contract as c
 from treadle.model.facts import Access, Cell, Cells, Sealed, Verdict, View
 from treadle.plan.aggregates import ConflictKey
 from treadle.plan.expressions import OutOfRange
 from treadle.plan.frame import FIRST, Frame
 from treadle.plan.partition import partition_of
 from treadle.plan.program import Builder
-from treadle.plan.verdicts import ARITHMETIC, Terminal
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomePlan:
-    """A declared outcome: the fields of its payload in order, and whether it is the success."""
-
-    name: str
-    fields: tuple[c.Field, ...]
-    success: bool
+from treadle.plan.verdicts import ARITHMETIC, OutcomePlan, Terminal, outcome_plans
 
 
 class CommandPlan:
@@ -62,10 +51,7 @@ class CommandPlan:
         self.services = command.services
         self.bulk = command.bulk
         self.key_input = builder.key_input
-        self.outcomes = {
-            outcome.name: OutcomePlan(outcome.name, outcome.fields, outcome.success)
-            for outcome in command.outcomes
-        }
+        self.outcomes: Mapping[str, OutcomePlan] = outcome_plans(command.outcomes)
         program = builder.program()
         self._steps = program.steps
         self._once = program.once

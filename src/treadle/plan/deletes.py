@@ -21,7 +21,7 @@ from treadle.plan.frame import CHANGES, OWNERS, SEALED, VIEW, Bound, Failure, Fr
 from treadle.plan.policies import denied
 from treadle.plan.positions import picker
 from treadle.plan.verdicts import DUPLICATE, failure
-from treadle.plan.writes import Write
+from treadle.plan.writes import Write, unwritten
 
 Removal: TypeAlias = Step
 
@@ -145,8 +145,4 @@ def _take_along(entity: EntityPlan, key: Key, relationship: str, frame: Frame) -
     if entity.policy is not None and entity.policy.hides(row, frame[SEALED], frame[VIEW]):
         raise denied()
     frame[CHANGES].append(RowChange(entity.name, key, row, row.revision, None))
-    frame[OWNERS].append((Write(relationship, entity, False, _never, {}, {}), frame))
-
-
-def _never(frame: Frame) -> None:
-    return None
+    frame[OWNERS].append((Write(relationship, entity, False, unwritten, {}, {}), frame))

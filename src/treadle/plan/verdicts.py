@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from treadle.model import contract as c
 from treadle.model.facts import (
@@ -28,6 +28,19 @@ class Terminal(Exception):
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict.failure)
         self.verdict = verdict
+
+
+class OutcomePlan(NamedTuple):
+    """A declared outcome: the fields of its payload in order, and whether it is the success."""
+
+    name: str
+    fields: tuple[c.Field, ...]
+    success: bool
+
+
+def outcome_plans(outcomes: Sequence[c.OutcomeDecl]) -> dict[str, OutcomePlan]:
+    """Declared outcomes by name, in the order in which they stand."""
+    return {each.name: OutcomePlan(each.name, each.fields, each.success) for each in outcomes}
 
 
 def terminal(code: str, constraint: str | None = None) -> Verdict:

@@ -71,6 +71,11 @@ def collect(frame: Frame) -> None:
             owners.append(owner)
 
 
+def unwritten(frame: Frame) -> None:
+    """The change of a write that is made elsewhere: a cascade's, or a reimport's."""
+    return None
+
+
 def first_revision(entity: EntityPlan, key: Key, view: View) -> int:
     """The revision at which a row is created."""
     if not entity.tombstones:
