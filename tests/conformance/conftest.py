@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.support.stores import KINDS, StoreKind
 
+from tests.support.stores import KINDS, StoreKind
 from treadle.ports.store import Store
 
 

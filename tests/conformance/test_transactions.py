@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
-import pytest
-from tests.support.tables import JOB, changed, created, deleted, entry, identity, job, job_key
-
-from treadle.errors import Busy, Closed, InvariantBroken
+from tests.support.tables import JOB, created, entry, identity, job, job_key
 from treadle.model.facts import Row
 from treadle.ports.store import Head
 

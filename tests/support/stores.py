@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -30,7 +31,7 @@ class StoreKind(Protocol):
 
 
 class MemoryKind:
-    name = "memory"
+    name: ClassVar[str] = "memory"
 
     def __init__(self, folder: Path) -> None:
         self._store: MemoryStore | None = None
@@ -49,7 +50,7 @@ class MemoryKind:
 
 
 class SqliteKind:
-    name = "sqlite"
+    name: ClassVar[str] = "sqlite"
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "work.db"
@@ -64,4 +65,4 @@ class SqliteKind:
         pass
 
 
-KINDS: tuple[type[StoreKind], ...] = (MemoryKind, SqliteKind)
+KINDS: tuple[Callable[[Path], StoreKind], ...] = (MemoryKind, SqliteKind)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Final
 
 import apsw
 
-from treadle.errors import StoreError, TreadleError, check
+from treadle.errors import Busy, OutcomeUnknown, StoreError, TreadleError, check
 from treadle.ports.store import Capabilities
 from treadle.store.handle import Lifetime, Turn, busy, deadline, remaining
-from treadle.store.sqlite import files, schema
+from treadle.store.sqlite import files, forks, schema
+from treadle.store.sqlite.checkpoint import Checkpointer, flush_recovered, is_flush_failure, settle
 from treadle.store.sqlite.failures import os_error, translated
 from treadle.store.sqlite.lock import FileLock
 from treadle.store.sqlite.transactions import Shared, SqliteRead, SqliteWrite
@@ -22,6 +24,10 @@ CAPABILITIES: Final = Capabilities(durable=True, processes=True, server_clock=Fa
 _IDLE_READERS: Final = 8
 _SLICE_MS: Final = 250
 """How long SQLite's own waiting goes on at a time, so that an interrupt is heard."""
+
+
+_BRIEF: Final = 1.0
+"""Seconds that an act beside the transactions waits for its turn."""
 
 
 class _ReadBlock:
@@ -75,6 +81,11 @@ class SqliteStore:
         self._turn = Turn()
         self._shared = Shared()
         self._idle: list[apsw.Connection] = []
+        self._readers: set[apsw.Connection] = set()
+        self._doubtful = False
+        self._checkpointer = Checkpointer(place, self._brief_turn, self._doubt)
+        weakref.finalize(self, self._checkpointer.end)
+        forks.watch(self)
 
     def read(self) -> _ReadBlock:
         """A snapshot for the length of the block."""
@@ -84,8 +95,13 @@ class SqliteStore:
         """The write transaction; raises `Busy` after `timeout` seconds of waiting for other writers."""
         return _WriteBlock(self, timeout)
 
+    # Readers.
+
     def enter_read(self) -> tuple[apsw.Connection, SqliteRead]:
         self._life.check()
+        if self._doubtful:
+            with self._brief_turn():
+                self._settle()
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -95,15 +111,18 @@ class SqliteStore:
             # The snapshot begins with the first read.
             connection.execute("SELECT 1 FROM treadle_log LIMIT 1").fetchall()
         except apsw.Error as error:
+            failure = translated(error, connection.system_errno)
             self._put_back(connection)
-            raise translated(error) from error
+            raise failure from error
         return connection, SqliteRead(connection, self._shared)
 
     def _new_reader(self) -> apsw.Connection:
         try:
-            return files.connect_reader(self._place)
+            connection = files.connect_reader(self._place)
         except apsw.Error as error:
             raise translated(error) from error
+        self._readers.add(connection)
+        return connection
 
     def leave_read(self, connection: apsw.Connection, tx: SqliteRead) -> None:
         tx.end()
@@ -113,28 +132,65 @@ class SqliteStore:
     def _put_back(self, connection: apsw.Connection) -> None:
         _roll_back(connection)
         if self._life.closed or len(self._idle) >= _IDLE_READERS or not connection.get_autocommit():
-            connection.close(True)
-        else:
-            self._idle.append(connection)
+            self._close_reader(connection)
+            return
+        self._idle.append(connection)
+        if self._life.closed:  # while it was put back
+            self._close_idle()
+
+    def _close_reader(self, connection: apsw.Connection) -> None:
+        self._readers.discard(connection)
+        close_quietly(connection)
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._close_reader(self._idle.pop())
+
+    # The writer.
 
     def enter_write(self, timeout: float | None) -> SqliteWrite:
         self._life.check()
         until = deadline(timeout)
-        self._turn.take(until)
-        try:
-            self._life.check()
-            self._lock.acquire(until)
-        except BaseException:
-            self._turn.give()
-            raise
+        self._take_turn(until)
         try:
             self._check_file()
+            if self._doubtful:
+                self._settle()
             self._begin(until)
             return SqliteWrite(self._writer, self._shared, self._commit)
         except BaseException:
             _roll_back(self._writer)
-            self._release()
+            self._give_turn()
             raise
+
+    def _take_turn(self, until: float | None) -> None:
+        """Wait for all other writers, of this process and of others."""
+        self._turn.take(until)
+        try:
+            self._life.check()
+            self._lock.acquire(until)
+        except OSError as error:
+            self._turn.give()
+            raise os_error(error, "cannot wait for the write lock") from error
+        except BaseException:
+            self._turn.give()
+            raise
+
+    def _give_turn(self) -> None:
+        try:
+            self._lock.release()
+        finally:
+            self._turn.give()
+
+    @contextmanager
+    def _brief_turn(self) -> Iterator[None]:
+        """A writer's turn without a transaction; raises `Busy` when it does not come soon."""
+        self._take_turn(deadline(_BRIEF))
+        try:
+            yield
+        finally:
+            self._give_turn()
 
     def _check_file(self) -> None:
         """What is written to a file that has lost its name would be lost with it."""
@@ -161,7 +217,6 @@ class SqliteStore:
             except apsw.BusyError:
                 if left is not None and left <= 0:
                     raise busy() from None
-                time.sleep(0)
             except apsw.Error as error:
                 raise translated(error, self._writer.system_errno) from error
 
@@ -172,7 +227,11 @@ class SqliteStore:
         except apsw.Error as error:
             failure = translated(error, self._writer.system_errno)
             _roll_back(self._writer)
+            if is_flush_failure(error):
+                self._doubt()
+                self._settle_or_unknown(failure)
             raise failure from error
+        self._checkpointer.wrote(self._writer.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE, True)[0])
 
     def leave_write(self, tx: SqliteWrite) -> None:
         tx.end()
@@ -181,24 +240,83 @@ class SqliteStore:
         try:
             _roll_back(self._writer)
         finally:
-            self._release()
+            self._give_turn()
 
-    def _release(self) -> None:
-        self._lock.release()
-        self._turn.give()
+    # After a failed flush.
+
+    def _doubt(self) -> None:
+        """A flush failed: nothing is answered until `_settle` has brought everything to the disk."""
+        self._doubtful = True
+
+    def _settle(self) -> None:
+        """Flush all that is committed, and overwrite what a failed commit may have left in the log.
+
+        To be called in a writer's turn, outside a transaction. Raises `StoreError` while it cannot be done.
+        """
+        try:
+            settle(self._writer)
+        except apsw.BusyError as error:
+            _roll_back(self._writer)
+            raise Busy(
+                "a flush to the disk failed; answers wait until open snapshots have ended and all is flushed"
+            ) from error
+        except apsw.Error as error:
+            _roll_back(self._writer)
+            raise StoreError(
+                "a flush to the disk failed, and so did the next; nothing is answered until one succeeds. "
+                "Check the disk"
+            ) from error
+        self._doubtful = False
+
+    def _settle_or_unknown(self, failure: TreadleError) -> None:
+        """Find out whether a failed commit is certainly undone; raises `OutcomeUnknown` if not."""
+        try:
+            self._settle()
+        except TreadleError as error:
+            raise OutcomeUnknown(
+                "the disk failed while the commit was being flushed; repeat the same key to learn the outcome"
+            ) from error
+
+    def checkpoint(self) -> None:
+        """Move what is committed into the database file now, as far as open snapshots allow.
+
+        It happens by itself; call it before the file is copied by other means. Raises `Busy` when another
+        checkpoint is going on, or the error of the disk.
+        """
+        self._life.check()
+        with self._brief_turn():
+            if self._doubtful:
+                self._settle()
+            try:
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            except apsw.Error as error:
+                if is_flush_failure(error):
+                    self._doubt()
+                raise translated(error, self._writer.system_errno) from error
+
+    # The end.
+
+    def connections(self) -> list[apsw.Connection]:
+        """All open connections."""
+        return [self._writer, *self._readers, *self._checkpointer.connections()]
+
+    def let_go(self) -> None:
+        """In a forked child: leave the writers' queue."""
+        self._lock.close()
 
     def close(self) -> None:
-        """Release everything; idempotent."""
-        if self._life.forked or not self._life.end():
+        """Release everything; idempotent. Open snapshots end by themselves."""
+        if self._life.forked or self._life.closed:
             return
+        check(not self._turn.mine, "the database is closed inside a write transaction")
         self._turn.take(None)
-        try:
-            while self._idle:
-                self._idle.pop().close(True)
-            self._writer.close(True)
+        first = self._life.end()
+        self._turn.give()
+        if first:
+            self._checkpointer.end()
+            self._close_idle()
+            close_quietly(self._writer)
             self._lock.close()
-        finally:
-            self._turn.give()
 
 
 def _roll_back(connection: apsw.Connection) -> None:
@@ -206,6 +324,12 @@ def _roll_back(connection: apsw.Connection) -> None:
     with suppress(apsw.Error):
         if not connection.get_autocommit():
             connection.execute("ROLLBACK")
+
+
+def close_quietly(connection: apsw.Connection) -> None:
+    """Close; what is committed is in the log already, whatever the closing checkpoint meets."""
+    with suppress(apsw.Error):
+        connection.close(True)
 
 
 def open_database(where: str, *, create: bool = True, vfs: str | None = None) -> SqliteStore:
@@ -244,13 +368,14 @@ def _open_writer(place: files.Place, create: bool) -> apsw.Connection:
     try:
         connection = files.connect_writer(place)
         schema.prepare(connection, create)
+        flush_recovered(connection)
     except apsw.Error as error:
-        failure: TreadleError = translated(error, connection.system_errno if connection else 0)
+        failure = translated(error, connection.system_errno if connection else 0)
         if connection is not None:
-            connection.close(True)
+            close_quietly(connection)
         raise failure from error
     except BaseException:
         if connection is not None:
-            connection.close(True)
+            close_quietly(connection)
         raise
     return connection

@@ -1,0 +1,143 @@
+"""Moving committed pages from the write-ahead log into the database file, beside the writers.
+
+SQLite would do it inside some unlucky commit. Here a thread does it: it copies without a lock while
+writers go on, and only when the log has become long does it take a writer's turn for the short rest,
+after which the next writer begins the log anew. Nothing depends on it for durability: a commit is
+durable once the log is flushed.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from typing import Final
+
+import apsw
+
+from treadle.errors import TreadleError
+from treadle.store.sqlite import files, schema
+
+PAGES: Final = 2_000
+"""So many pages written make a checkpoint worth while (8 MB)."""
+
+LONG_LOG: Final = 16_000
+"""From so many pages on the log is to begin anew (64 MB)."""
+
+
+_SETTLE_MS: Final = 500
+"""How long settling waits for open snapshots at a time."""
+
+
+class Checkpointer:
+    """A thread that checkpoints when it is woken, started when it is first needed.
+
+    `turn` gives a writer's turn for the length of a block. `failed` is called when a flush failed.
+    """
+
+    def __init__(
+        self,
+        place: files.Place,
+        turn: Callable[[], AbstractContextManager[None]],
+        failed: Callable[[], None],
+    ) -> None:
+        self._place = place
+        # Weak, so that a store that nobody holds any more ends, and this thread with it.
+        self._turn = weakref.WeakMethod(turn)
+        self._failed = weakref.WeakMethod(failed)
+        self._connection: apsw.Connection | None = None
+        self._written = 0
+        self._wake = threading.Event()
+        self._ending = False
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def wrote(self, pages: int) -> None:
+        """Note that a commit wrote so many pages; wakes the thread when there is enough to do."""
+        self._written += pages
+        if self._written >= PAGES:
+            self._written = 0
+            self._wake.set()
+            if self._thread is None:
+                self._start()
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None and not self._ending:
+                self._thread = threading.Thread(target=self._run, name="treadle-checkpoint", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            self._wake.wait()
+            if self._ending:
+                break
+            self._wake.clear()
+            try:
+                if self._connection is None:
+                    self._connection = files.connect_writer(self._place)
+                self._checkpoint(self._connection)
+            except apsw.BusyError:
+                pass  # another process is at it
+            except apsw.Error as error:
+                failed = self._failed()
+                if is_flush_failure(error) and failed is not None:
+                    failed()
+            except TreadleError:
+                pass  # the store was closed meanwhile
+        if self._connection is not None:
+            with suppress(apsw.Error):
+                self._connection.close(True)
+
+    def connections(self) -> list[apsw.Connection]:
+        """The connection that it has, if it has one."""
+        return [] if self._connection is None else [self._connection]
+
+    def _checkpoint(self, connection: apsw.Connection) -> None:
+        pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        turn = self._turn()
+        if pages >= LONG_LOG and moved and turn is not None:
+            with turn():
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+    def end(self) -> None:
+        """Stop the thread and wait for it."""
+        self._ending = True
+        with self._starting:
+            thread = self._thread
+        self._wake.set()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+
+def is_flush_failure(error: apsw.Error) -> bool:
+    """Whether it is an I/O error after which the system may have dropped what it was to flush."""
+    return isinstance(error, apsw.IOError)
+
+
+def settle(connection: apsw.Connection) -> None:
+    """After a failed flush: bring all that is committed to the disk, and end all doubt about the rest.
+
+    A full checkpoint writes the committed pages anew (the system may have dropped what it could not
+    flush) and flushes them. The frames of a commit that failed may still be whole in the log, and a
+    crash would bring it to life: one small durable commit is written over them. Raises apsw's errors,
+    `BusyError` while a snapshot that is older than the last commit is open.
+    """
+    connection.set_busy_timeout(_SETTLE_MS)
+    pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
+    if moved < pages:
+        raise apsw.BusyError("the checkpoint is not complete")
+    # It marks the first page as changed, though it says what stands there.
+    connection.execute(f"BEGIN IMMEDIATE; PRAGMA user_version = {schema.FORMAT}; COMMIT")
+
+
+def flush_recovered(connection: apsw.Connection) -> None:
+    """At opening: flush what is in the log.
+
+    A process may have been killed between writing a commit and flushing it. Recovery finds the commit
+    whole, and would show as durable what the disk may not have. If others have the database open, the
+    first of them saw to it.
+    """
+    with suppress(apsw.BusyError):
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
