@@ -11,21 +11,19 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from treadle import limits
 from treadle.errors import check
-from treadle.model import canonical
-from treadle.model.canonical import corrupt
-from treadle.model.facts import Cell, Cells
-from treadle.model.straight import FALSY, NONE, Fragment, Slot, compile_encoder
+from treadle.model import items
+from treadle.model.items import corrupt
+from treadle.model.straight import Fragment, Slot, compile_encoder
 
 Encode: TypeAlias = Callable[[Any], bytes]
 Decode: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
 
-_U16: Final = struct.Struct(">H")
-_U32: Final = struct.Struct(">I")
+U16: Final = struct.Struct(">H")
+U32: Final = struct.Struct(">I")
 
 
 class Coder(NamedTuple):
@@ -44,10 +42,10 @@ class Coder(NamedTuple):
 
 def writer(coder: Coder) -> Encode:
     """The function that writes one cell by itself."""
-    return _encoder(coder, b"")
+    return encoder(coder, b"")
 
 
-def _encoder(coder: Coder, prefix: bytes) -> Encode:
+def encoder(coder: Coder, prefix: bytes) -> Encode:
     fragment = coder.fragment(prefix)
     if fragment.parts == _CALL:
         return cast(Encode, fragment.names["encode"])
@@ -58,7 +56,7 @@ def _encoder(coder: Coder, prefix: bytes) -> Encode:
 _CALL: Final = ("encode{n}({c})",)
 
 
-def _calling(encode: Encode) -> Fragment:
+def calling(encode: Encode) -> Fragment:
     """The fragment that calls a function with the cell."""
     return Fragment(_CALL, {"encode": encode})
 
@@ -84,7 +82,7 @@ def reader(coder: Coder) -> Callable[[bytes], Any]:
     return read
 
 
-def _expect(data: bytes, start: int, tag: int) -> int:
+def expect(data: bytes, start: int, tag: int) -> int:
     if data[start] != tag:
         raise corrupt(f"another type than declared at byte {start}")
     return start + 1
@@ -108,7 +106,7 @@ def number(tag: int, form: str, low: int, high: int) -> Coder:
 
     def fragment(prefix: bytes) -> Fragment:
         whole = prefix + head
-        return _calling(partial(struct.Struct(f">{len(whole)}s{form}").pack, whole))
+        return calling(partial(struct.Struct(f">{len(whole)}s{form}").pack, whole))
 
     def decode(data: bytes, start: int) -> tuple[int, int]:
         if data[start] != tag:
@@ -121,10 +119,10 @@ def number(tag: int, form: str, low: int, high: int) -> Coder:
     return Coder(fragment, decode)
 
 
-I64: Final = number(canonical.I64, "q", limits.I64_MIN, limits.I64_MAX)
-U64: Final = number(canonical.U64, "Q", 0, limits.U64_MAX)
-TIMESTAMP: Final = number(canonical.TIMESTAMP, "q", limits.TIMESTAMP_MIN, limits.TIMESTAMP_MAX)
-DATE: Final = number(canonical.DATE, "i", limits.DATE_MIN, limits.DATE_MAX)
+I64: Final = number(items.I64, "q", limits.I64_MIN, limits.I64_MAX)
+U64: Final = number(items.U64, "Q", 0, limits.U64_MAX)
+TIMESTAMP: Final = number(items.TIMESTAMP, "q", limits.TIMESTAMP_MIN, limits.TIMESTAMP_MAX)
+DATE: Final = number(items.DATE, "i", limits.DATE_MIN, limits.DATE_MAX)
 
 
 def _bool_fragment(prefix: bytes) -> Fragment:
@@ -133,9 +131,9 @@ def _bool_fragment(prefix: bytes) -> Fragment:
 
 def _bool_decode(data: bytes, start: int) -> tuple[bool, int]:
     tag = data[start]
-    if tag not in (canonical.FALSE, canonical.TRUE):
+    if tag not in (items.FALSE, items.TRUE):
         raise corrupt(f"another type than declared at byte {start}")
-    return tag == canonical.TRUE, start + 1
+    return tag == items.TRUE, start + 1
 
 
 BOOL: Final = Coder(_bool_fragment, _bool_decode)
@@ -158,8 +156,8 @@ def fixed(head: bytes, size: int) -> Coder:
     return Coder(fragment, decode)
 
 
-UUID: Final = fixed(bytes((canonical.UUID,)), 16)
-HASH: Final = fixed(bytes((canonical.BYTES, 0, 0, 0, 32)), 32)
+UUID: Final = fixed(bytes((items.UUID,)), 16)
+HASH: Final = fixed(bytes((items.BYTES, 0, 0, 0, 32)), 32)
 """Bytes, always 32 of them."""
 
 
@@ -175,7 +173,7 @@ def exact(head: bytes) -> Coder:
             raise corrupt(f"another type than declared at byte {start}")
         raw, end = _slice(data, start + size, 16)
         value = int.from_bytes(raw, "big", signed=True)
-        if not -canonical.DECIMAL_BOUND < value < canonical.DECIMAL_BOUND:
+        if not -items.DECIMAL_BOUND < value < items.DECIMAL_BOUND:
             raise corrupt(f"a decimal of more than {limits.DECIMAL_PRECISION} digits at byte {start}")
         return value, end
 
@@ -183,18 +181,18 @@ def exact(head: bytes) -> Coder:
 
 
 def decimal_(scale: int) -> Coder:
-    return exact(bytes((canonical.DECIMAL, scale)))
+    return exact(bytes((items.DECIMAL, scale)))
 
 
 def money(currency: str) -> Coder:
-    return exact(bytes((canonical.MONEY,)) + currency.encode())
+    return exact(bytes((items.MONEY,)) + currency.encode())
 
 
 def _text_decode(data: bytes, start: int) -> tuple[str, int]:
-    if data[start] != canonical.STRING:
+    if data[start] != items.STRING:
         raise corrupt(f"another type than declared at byte {start}")
     body = start + 5
-    end: int = body + _U32.unpack_from(data, start + 1)[0]
+    end: int = body + U32.unpack_from(data, start + 1)[0]
     raw = data[body:end]
     if end > len(data) or b"\0" in raw:
         raise corrupt(f"text cut short or with a NUL at byte {start}")
@@ -204,14 +202,14 @@ def _text_decode(data: bytes, start: int) -> tuple[str, int]:
         raise corrupt(f"text that is not UTF-8 at byte {start}") from None
 
 
-def _counted(prefix: bytes, tag: int) -> Encode:
+def counted(prefix: bytes, tag: int) -> Encode:
     """Packs a prefix, a tag and a four-byte count."""
     whole = prefix + bytes((tag,))
     return partial(struct.Struct(f">{len(whole)}sI").pack, whole)
 
 
 def _text_fragment(prefix: bytes) -> Fragment:
-    names = {"pack": _counted(prefix, canonical.STRING)}
+    names = {"pack": counted(prefix, items.STRING)}
     return Fragment(("pack{n}(len(raw{n}))", "raw{n}"), names, "raw{n} = {c}.encode()")
 
 
@@ -239,7 +237,7 @@ _MEMO_BYTES: Final = 512
 
 
 def _label_fragment(prefix: bytes) -> Fragment:
-    return _table(_Memo(_encoder(STRING, prefix)))
+    return _table(_Memo(encoder(STRING, prefix)))
 
 
 LABEL: Final = Coder(_label_fragment, _text_decode)
@@ -248,23 +246,23 @@ LABEL: Final = Coder(_label_fragment, _text_decode)
 
 def _sized(tag: int) -> Coder:
     def fragment(prefix: bytes) -> Fragment:
-        return Fragment(("pack{n}(len({c}))", "{c}"), {"pack": _counted(prefix, tag)})
+        return Fragment(("pack{n}(len({c}))", "{c}"), {"pack": counted(prefix, tag)})
 
     def decode(data: bytes, start: int) -> tuple[bytes, int]:
-        body = _expect(data, start, tag) + 4
-        return _slice(data, body, _U32.unpack_from(data, body - 4)[0])
+        body = expect(data, start, tag) + 4
+        return _slice(data, body, U32.unpack_from(data, body - 4)[0])
 
     return Coder(fragment, decode)
 
 
-BYTES: Final = _sized(canonical.BYTES)
-ENCLOSED: Final = _sized(canonical.ENCLOSED)
+BYTES: Final = _sized(items.BYTES)
+ENCLOSED: Final = _sized(items.ENCLOSED)
 """Canonical bytes of one value inside another value: readable without a schema, skipped by its length."""
 
 
 def _enum_bytes(name: str) -> bytes:
     raw = name.encode()
-    return bytes((canonical.ENUM,)) + _U16.pack(len(raw)) + raw
+    return bytes((items.ENUM,)) + U16.pack(len(raw)) + raw
 
 
 def enum(variants: Sequence[str]) -> Coder:
@@ -276,205 +274,11 @@ def enum(variants: Sequence[str]) -> Coder:
         return _table({name: prefix + raw for name, raw in spelled.items()})
 
     def decode(data: bytes, start: int) -> tuple[str, int]:
-        end = _expect(data, start, canonical.ENUM) + 2
-        end += _U16.unpack_from(data, end - 2)[0]
+        end = expect(data, start, items.ENUM) + 2
+        end += U16.unpack_from(data, end - 2)[0]
         name = names.get(data[start:end])
         if name is None:
             raise corrupt(f"an unknown variant at byte {start}")
         return name, end
 
     return Coder(fragment, decode)
-
-
-# Compounds.
-
-_NULL: Final = bytes((canonical.NULL,))
-
-
-def optional(item: Coder) -> Coder:
-    """None, or what `item` writes. A record leaves None out, so the null tag stands in lists only."""
-    inner = item.decode
-
-    def fragment(prefix: bytes) -> Fragment:
-        encode = _encoder(item, prefix)
-        null = prefix + _NULL
-        return _calling(lambda cell: null if cell is None else encode(cell))
-
-    def decode(data: bytes, start: int) -> tuple[Any, int]:
-        if data[start] == canonical.NULL:
-            return None, start + 1
-        return inner(data, start)
-
-    return Coder(fragment, decode, item)
-
-
-def omitted(item: Coder, default: Any) -> Coder:
-    """What `item` writes, left out of a record where it is `default`: an empty tuple, or False."""
-    return Coder(item.fragment, item.decode, item, default)
-
-
-def made(coder: Coder, make: Callable[[Any], Any]) -> Coder:
-    """The same bytes; what is read goes through `make`, such as a NamedTuple's `_make`."""
-    inner = coder.decode
-
-    def decode(data: bytes, start: int) -> tuple[Any, int]:
-        cell, end = inner(data, start)
-        return make(cell), end
-
-    return Coder(coder.fragment, decode)
-
-
-def list_(item: Coder) -> Coder:
-    """A tuple of any length of what `item` writes."""
-    encode_item = _encoder(item, b"")
-    decode_item = item.decode
-
-    def fragment(prefix: bytes) -> Fragment:
-        names = {"pack": _counted(prefix, canonical.LIST), "join": b"".join, "item": encode_item}
-        return Fragment(("pack{n}(len({c}))", "join{n}(map(item{n}, {c}))"), names)
-
-    def decode(data: bytes, start: int) -> tuple[Cells, int]:
-        at = _expect(data, start, canonical.LIST) + 4
-        cells = []
-        for _ in range(_U32.unpack_from(data, at - 4)[0]):
-            cell, at = decode_item(data, at)
-            cells.append(cell)
-        return tuple(cells), at
-
-    return Coder(fragment, decode)
-
-
-def row(items: Sequence[Coder]) -> Coder:
-    """A tuple of fixed length as a list: each position has its own coder."""
-    decoders = tuple(item.decode for item in items)
-    head = bytes((canonical.LIST,)) + _U32.pack(len(items))
-    slots = [Slot(at, item.fragment(b"")) for at, item in enumerate(items)]
-
-    def fragment(prefix: bytes) -> Fragment:
-        return _calling(compile_encoder((prefix + head,) * (len(items) + 1), len(items), slots))
-
-    def decode(data: bytes, start: int) -> tuple[Cells, int]:
-        if not data.startswith(head, start):
-            raise corrupt(f"a list of another length than declared at byte {start}")
-        at = start + len(head)
-        cells = []
-        for decode_item in decoders:
-            cell, at = decode_item(data, at)
-            cells.append(cell)
-        return tuple(cells), at
-
-    return Coder(fragment, decode)
-
-
-class Member(NamedTuple):
-    """A field of a record and its coder."""
-
-    name: str
-    coder: Coder
-
-
-class _Plan(NamedTuple):
-    """The fields of a record in canonical order; `positions` says where each stands in the cells."""
-
-    positions: tuple[int, ...]
-    names: tuple[bytes, ...]
-    coders: tuple[Coder, ...]
-    width: int
-
-    @classmethod
-    def of(cls, members: Sequence[Member | None]) -> _Plan:
-        named = [(member.name.encode(), at, member.coder) for at, member in enumerate(members) if member]
-        named.sort(key=itemgetter(0))
-        check(len({name for name, _, _ in named}) == len(named), "field names of a record are distinct")
-        return cls(
-            tuple(at for _, at, _ in named),
-            tuple(_U16.pack(len(name)) + name for name, _, _ in named),
-            tuple(coder for _, _, coder in named),
-            len(members),
-        )
-
-
-def _slot(position: int, name: bytes, coder: Coder) -> Slot:
-    if coder.present is None:
-        return Slot(position, coder.fragment(name))
-    return Slot(position, coder.present.fragment(name), NONE if coder.default is None else FALSY)
-
-
-def _record_encoder(plan: _Plan, prefix: bytes) -> Encode:
-    head = prefix + bytes((canonical.RECORD,))
-    heads = [head + _U16.pack(count) for count in range(len(plan.names) + 1)]
-    fields = zip(plan.positions, plan.names, plan.coders, strict=True)
-    return compile_encoder(heads, plan.width, [_slot(*field) for field in fields])
-
-
-def _record_decoder(plan: _Plan) -> Decode:
-    fields = tuple(
-        (name, len(name), (coder.present or coder).decode, position, coder.present is not None, coder.default)
-        for name, coder, position in zip(plan.names, plan.coders, plan.positions, strict=True)
-    )
-    absent: list[Cell] = [None] * plan.width
-    for _, _, _, position, _, default in fields:
-        absent[position] = default
-
-    def decode(data: bytes, start: int) -> tuple[Cells, int]:
-        if data[start] != canonical.RECORD:
-            raise corrupt(f"another type than declared at byte {start}")
-        count = _U16.unpack_from(data, start + 1)[0]
-        at = start + 3
-        cells = absent.copy()
-        for name, length, decode_field, position, may_miss, default in fields:
-            if count and data.startswith(name, at):
-                cell, at = decode_field(data, at + length)
-                if cell == default:
-                    raise corrupt(f"a field that should have been left out, before byte {at}")
-                cells[position] = cell
-                count -= 1
-            elif not may_miss:
-                raise corrupt(f"a record without a field that it must have, at byte {at}")
-        if count:
-            raise corrupt(f"a record with an undeclared field at byte {at}")
-        return tuple(cells), at
-
-    return decode
-
-
-def record(members: Sequence[Member | None]) -> Coder:
-    """A tuple of cells as a record: fields by name, those that may be absent and are left out.
-
-    A position without a member is not written, and is read as None.
-    """
-    plan = _Plan.of(members)
-    return Coder(lambda prefix: _calling(_record_encoder(plan, prefix)), _record_decoder(plan))
-
-
-__all__ = [
-    "BOOL",
-    "BYTES",
-    "DATE",
-    "ENCLOSED",
-    "HASH",
-    "I64",
-    "LABEL",
-    "STRING",
-    "TIMESTAMP",
-    "U64",
-    "UUID",
-    "Coder",
-    "Decode",
-    "Encode",
-    "Member",
-    "decimal_",
-    "enum",
-    "exact",
-    "fixed",
-    "list_",
-    "made",
-    "money",
-    "number",
-    "omitted",
-    "optional",
-    "reader",
-    "record",
-    "row",
-    "writer",
-]

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from treadle.errors import Malformed
-from treadle.model import coders
-from treadle.model.coders import Member
+from treadle.model import coders, compounds
+from treadle.model.compounds import Member
 from treadle.model.contract import Field
 from treadle.model.facts import Cells
-from treadle.model.reading import Fields, Refusal
+from treadle.model.fields import Fields
+from treadle.model.reading import Refusal
 
 
 class ReadInput(NamedTuple):
@@ -33,7 +34,7 @@ class InputReader:
         self._read = fields
         names = [field.name for field in inputs]
         self.key_position = names.index(key) if key is not None else None
-        kept = coders.record([None if member.name == key else member for member in members])
+        kept = compounds.record([None if member.name == key else member for member in members])
         self.encode = coders.writer(kept)
         """The canonical bytes of cells, without the idempotency key."""
         self.decode = coders.reader(kept)

@@ -5,7 +5,7 @@ A reader takes one value, as its Python type or as its JSON form, and returns th
 value stands puts the path before it. The common case of each type comes first and costs two or three
 comparisons; everything else goes the long way round. Types are asked of `type(value)`, never of the
 object: a class can lie about its instances, but not about itself, so no code of the value's own runs
-except through `_foreign`.
+except through `foreign`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import datetime
 import decimal
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from typing import Any, Final, NoReturn, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
 
 from treadle import limits
 from treadle.errors import InvalidInput
@@ -46,11 +45,11 @@ class Refusal(Exception):
         return InvalidInput(self.message, path=path + "".join(reversed(self.steps)))
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
     return "null" if value is None else type(value).__name__
 
 
-def _foreign(call: Callable[..., Any], *arguments: Any) -> Any:
+def foreign(call: Callable[..., Any], *arguments: Any) -> Any:
     """Run code that came with the caller's value (a tzinfo, a mapping, an attribute).
 
     It may raise anything, and whatever it raises means that the value cannot be read.
@@ -67,7 +66,7 @@ def _foreign(call: Callable[..., Any], *arguments: Any) -> Any:
 def read_bool(value: Any) -> bool:
     if value is True or value is False:
         return bool(value)
-    raise Refusal(f"expects a bool, not {_kind(value)}: write True or False (true or false in JSON)")
+    raise Refusal(f"expects a bool, not {kind_of(value)}: write True or False (true or false in JSON)")
 
 
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,18}|[1-9][0-9]{19}")
@@ -75,7 +74,7 @@ _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,18}|[1-9][0-9]{19}")
 
 def _whole(value: Any, kind: str, low: int, high: int) -> int:
     if issubclass(type(value), bool) or not issubclass(type(value), int | str):
-        raise Refusal(f"expects {kind}, not {_kind(value)}: write a whole number, or its digits as text")
+        raise Refusal(f"expects {kind}, not {kind_of(value)}: write a whole number, or its digits as text")
     if issubclass(type(value), int):
         number = int.__int__(value)
     else:
@@ -119,7 +118,7 @@ def decimal_reader(kind: str, precision: int, scale: int) -> Read:
                 raise Refusal(f'expects {kind}: write plain digits such as "12.50", without exponent or +')
             exact = decimal.Decimal(text)
         else:
-            raise Refusal(f'expects {kind}, not {_kind(value)}: write Decimal("12.50") or the text "12.50"')
+            raise Refusal(f'expects {kind}, not {kind_of(value)}: write Decimal("12.50") or the text "12.50"')
         exponent = exact.as_tuple().exponent
         if isinstance(exponent, int) and -exponent > scale:
             raise Refusal(f"has too many decimal places: {kind} holds at most {scale}; round it first")
@@ -160,7 +159,7 @@ def _datetime_of(value: Any) -> Any:
     if issubclass(type(value), str):
         return _timestamp_of_text(str.__str__(value))
     if not issubclass(type(value), datetime.datetime):
-        raise Refusal(f"expects timestamp, not {_kind(value)}: {_TIMESTAMP_HELP}")
+        raise Refusal(f"expects timestamp, not {kind_of(value)}: {_TIMESTAMP_HELP}")
     if any("nanosecond" in vars(base) for base in type(value).__mro__):
         raise Refusal("comes from a class with nanoseconds; convert it to a datetime.datetime first")
     return value
@@ -170,7 +169,7 @@ def read_timestamp(value: Any) -> int:
     if type(value) is datetime.datetime and value.tzinfo is datetime.UTC:
         delta = value - EPOCH
         return delta.days * 86_400_000_000 + delta.seconds * 1_000_000 + delta.microseconds
-    cell: int = _foreign(microseconds, _aware(_datetime_of(value)))
+    cell: int = foreign(microseconds, _aware(_datetime_of(value)))
     if not limits.TIMESTAMP_MIN <= cell <= limits.TIMESTAMP_MAX:
         raise Refusal("is out of range: in UTC a timestamp lies in the years 1 to 9999")
     return cell
@@ -178,7 +177,7 @@ def read_timestamp(value: Any) -> int:
 
 def _aware(value: Any) -> Any:
     """Refuses a datetime whose tzinfo gives no offset, which Python too counts as naive."""
-    if _foreign(datetime.datetime.utcoffset, value) is None:
+    if foreign(datetime.datetime.utcoffset, value) is None:
         raise Refusal("is a naive datetime: give it a time zone, such as tzinfo=datetime.UTC")
     return value
 
@@ -198,7 +197,7 @@ def read_date(value: Any) -> int:
                 return datetime.date.fromisoformat(text).toordinal() - DAY_ZERO
             except ValueError:
                 raise Refusal("is no date of the calendar: write YYYY-MM-DD, such as 2026-01-31") from None
-    raise Refusal(f"expects date, not {_kind(value)}: write a datetime.date, or text such as 2026-01-31")
+    raise Refusal(f"expects date, not {kind_of(value)}: write a datetime.date, or text such as 2026-01-31")
 
 
 # Bytes and text.
@@ -223,7 +222,7 @@ def read_uuid(value: Any) -> bytes:
         return _uuid_of_text(str.__str__(value))
     if issubclass(type(value), uuid.UUID):
         return bytes(uuid.UUID.bytes.__get__(value))
-    raise Refusal(f"expects uuid, not {_kind(value)}: write a uuid.UUID, or its 36 characters as text")
+    raise Refusal(f"expects uuid, not {kind_of(value)}: write a uuid.UUID, or its 36 characters as text")
 
 
 def string_reader(maximum: int) -> Read:
@@ -239,7 +238,7 @@ def string_reader(maximum: int) -> Read:
 
 def _text(value: Any, maximum: int) -> str:
     if not issubclass(type(value), str):
-        raise Refusal(f"expects string<{maximum}>, not {_kind(value)}: write a str")
+        raise Refusal(f"expects string<{maximum}>, not {kind_of(value)}: write a str")
     text = str.__str__(value)
     if "\0" in text:
         raise Refusal("holds a NUL character, which a string cannot; take it out")
@@ -263,7 +262,7 @@ def bytes_reader(maximum: int) -> Read:
         elif issubclass(type(value), str):
             raw = _base64(str.__str__(value), maximum)
         else:
-            raise Refusal(f"expects bytes<{maximum}>, not {_kind(value)}: write bytes, or base64 text")
+            raise Refusal(f"expects bytes<{maximum}>, not {kind_of(value)}: write bytes, or base64 text")
         if len(raw) > maximum:
             raise Refusal(f"is too long: {len(raw)} bytes, and bytes<{maximum}> holds at most {maximum}")
         return raw
@@ -291,18 +290,18 @@ def enum_reader(name: str, variants: Sequence[str]) -> Read:
     def read(value: Any) -> str:
         if not issubclass(type(value), str):
             raise Refusal(
-                f"expects {name}, not {_kind(value)}: write a variant's name, such as {variants[0]}"
+                f"expects {name}, not {kind_of(value)}: write a variant's name, such as {variants[0]}"
             )
         found = known.get(str.__str__(value))
         if found is None:
             near = nearest(str.__str__(value), variants)
-            raise Refusal(f"is no variant of {name}{near}; the variants are {_some(variants)}")
+            raise Refusal(f"is no variant of {name}{near}; the variants are {some(variants)}")
         return found
 
     return read
 
 
-def _some(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
@@ -324,8 +323,8 @@ def list_reader(kind: str, item: Read, minimum: int, maximum: int) -> Read:
     def read(value: Any) -> Cells:
         if type(value) is not list and type(value) is not tuple:
             if not issubclass(type(value), list | tuple):
-                raise Refusal(f"expects {kind}, not {_kind(value)}: write a list")
-            value = _foreign(list, value)
+                raise Refusal(f"expects {kind}, not {kind_of(value)}: write a list")
+            value = foreign(list, value)
         if not minimum <= len(value) <= maximum:
             raise Refusal(f"has {len(value)} entries, and {kind} holds {minimum} to {maximum}")
         entries: list[Cell] = []
@@ -337,76 +336,3 @@ def list_reader(kind: str, item: Read, minimum: int, maximum: int) -> Read:
         return tuple(entries)
 
     return read
-
-
-_MISSING: Final = object()
-
-
-class Fields:
-    """Reads a mapping of declared names, or a generated dataclass, into cells in declared order.
-
-    `what` names the whole in messages, such as `command Claim`.
-    """
-
-    def __init__(self, what: str, members: Sequence[tuple[str, Read, bool]]) -> None:
-        """`members` are name, reader, and whether the value may be absent, in declared order."""
-        self._what = what
-        self._plan = tuple((name, read) for name, read, _ in members)
-        self._names = {name: optional for name, _, optional in members}
-        self._count = len(members)
-
-    def __call__(self, value: Any) -> Cells:
-        """The cells; raises `Refusal` for what is unknown, missing or of another type."""
-        given = value if type(value) is dict else self._as_dict(value)
-        get = given.get
-        try:
-            cells = tuple([read(get(name)) for name, read in self._plan])
-        except Refusal as refusal:
-            raise self._placed(given, refusal) from None
-        if len(given) != self._count or None in cells:
-            self._refuse_unknown(given)
-        return cells
-
-    def _placed(self, given: dict[Any, Any], refusal: Refusal) -> Refusal:
-        """Find the field at fault again, now that time does not matter; an unknown name may be the cause."""
-        self._refuse_unknown(given)
-        for name, read in self._plan:
-            value = given.get(name, _MISSING)
-            if value is _MISSING:
-                if not self._names[name]:
-                    return Refusal(f"is missing: {self._what} requires it").under("." + name)
-                continue
-            try:
-                read(value)
-            except Refusal as found:
-                return found.under("." + name)
-        return refusal
-
-    def _refuse_unknown(self, given: Mapping[Any, Any]) -> None:
-        for name in given:
-            if type(name) is not str:
-                raise Refusal(f"has a name that is no text but {_kind(name)}: names are str")
-            if name not in self._names:
-                shown = name[:100].encode("ascii", "backslashreplace").decode()
-                near = nearest(name, self._names)
-                names = _some(list(self._names))
-                raise Refusal(f"is no field of {self._what}{near}; the fields are {names}").under("." + shown)
-
-    def _as_dict(self, value: Any) -> dict[Any, Any]:
-        if issubclass(type(value), Mapping):
-            return dict(_foreign(dict, value))
-        if is_dataclass(type(value)):
-            return dict(self._of_dataclass(value))
-        raise Refusal(f"expects {self._what} as a mapping of names to values, not {_kind(value)}")
-
-    def _of_dataclass(self, value: Any) -> Iterable[tuple[str, Any]]:
-        for field in fields(type(value)):
-            name = field.metadata.get("name", field.name)
-            if name not in self._names and name.endswith("_"):
-                name = name.rstrip("_")  # generated code writes class_ for a field called class
-            yield name, _foreign(getattr, value, field.name)
-
-
-def refuse(path: str, message: str) -> NoReturn:
-    """Raise `InvalidInput` for the value at `path`."""
-    raise InvalidInput(message, path=path)

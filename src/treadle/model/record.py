@@ -12,9 +12,10 @@ from operator import attrgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from treadle.errors import check
-from treadle.model import coders
+from treadle.model import coders, compounds
 from treadle.model.canonical import digest
-from treadle.model.coders import ENCLOSED, HASH, LABEL, STRING, TIMESTAMP, U64, Coder, Member
+from treadle.model.coders import ENCLOSED, HASH, LABEL, STRING, TIMESTAMP, U64, Coder
+from treadle.model.compounds import Member
 from treadle.model.facts import RevisionFact
 
 GENESIS: Final = bytes(32)
@@ -138,27 +139,27 @@ class LogRecord(NamedTuple):
 
 
 def _record(*members: tuple[str, Coder]) -> Coder:
-    return coders.record([Member(name, coder) for name, coder in members])
+    return compounds.record([Member(name, coder) for name, coder in members])
 
 
-_REVISION: Final = coders.made(
-    _record(("binding", LABEL), ("element", coders.optional(U64)), ("revision", U64)), RevisionFact._make
+_REVISION: Final = compounds.made(
+    _record(("binding", LABEL), ("element", compounds.optional(U64)), ("revision", U64)), RevisionFact._make
 )
-_CHANGE: Final = coders.made(
+_CHANGE: Final = compounds.made(
     _record(
         ("entity", LABEL),
         ("key", ENCLOSED),
         ("before", U64),
         ("revision", U64),
-        ("image", coders.optional(ENCLOSED)),
+        ("image", compounds.optional(ENCLOSED)),
     ),
     RowImage._make,
 )
-_EVENT: Final = coders.made(
+_EVENT: Final = compounds.made(
     _record(("name", LABEL), ("partition", ENCLOSED), ("fields", ENCLOSED)), EventImage._make
 )
-_QUADS: Final = coders.list_(coders.row((STRING, STRING, STRING, STRING)))
-_NAMES: Final = coders.list_(LABEL)
+_QUADS: Final = compounds.list_(compounds.row((STRING, STRING, STRING, STRING)))
+_NAMES: Final = compounds.list_(LABEL)
 
 # Each attribute of LogRecord in order: the field's name in the bytes, and its coder.
 _FIELDS: Final[dict[str, tuple[str, Coder]]] = {
@@ -188,13 +189,13 @@ _FIELDS: Final[dict[str, tuple[str, Coder]]] = {
     "success": ("success", coders.BOOL),
     "failure": ("failure", LABEL),
     "constraint": ("constraint", LABEL),
-    "revisions": ("revisions", coders.list_(_REVISION)),
-    "changes": ("changes", coders.list_(_CHANGE)),
-    "events": ("events", coders.list_(_EVENT)),
+    "revisions": ("revisions", compounds.list_(_REVISION)),
+    "changes": ("changes", compounds.list_(_CHANGE)),
+    "events": ("events", compounds.list_(_EVENT)),
     "quads_removed": ("removed", _QUADS),
     "quads_added": ("added", _QUADS),
-    "graphs_created": ("created", coders.list_(STRING)),
-    "graphs_dropped": ("dropped", coders.list_(STRING)),
+    "graphs_created": ("created", compounds.list_(STRING)),
+    "graphs_dropped": ("dropped", compounds.list_(STRING)),
     "body": ("body", ENCLOSED),
 }
 _REQUIRED: Final = 7
@@ -208,12 +209,12 @@ def _members() -> list[Member]:
     for at, (attribute, (name, coder)) in enumerate(_FIELDS.items()):
         default = LogRecord._field_defaults[attribute]
         if at >= _REQUIRED:
-            coder = coders.optional(coder) if default is None else coders.omitted(coder, default)
+            coder = compounds.optional(coder) if default is None else compounds.omitted(coder, default)
         members.append(Member(name, coder))
     return members
 
 
-_CODER: Final = coders.record(_members())
+_CODER: Final = compounds.record(_members())
 _READ: Final = coders.reader(_CODER)
 _WRITE: Final = coders.writer(_CODER)
 
@@ -247,11 +248,11 @@ def chain(previous: bytes, data: bytes) -> bytes:
 _RECEIPT: Final = coders.writer(
     _record(
         ("commit", U64),
-        ("constraint", coders.optional(LABEL)),
-        ("failure", coders.optional(LABEL)),
-        ("fields", coders.optional(ENCLOSED)),
-        ("outcome", coders.optional(LABEL)),
-        ("revisions", coders.list_(_REVISION)),
+        ("constraint", compounds.optional(LABEL)),
+        ("failure", compounds.optional(LABEL)),
+        ("fields", compounds.optional(ENCLOSED)),
+        ("outcome", compounds.optional(LABEL)),
+        ("revisions", compounds.list_(_REVISION)),
         ("success", coders.BOOL),
         ("time", TIMESTAMP),
     )

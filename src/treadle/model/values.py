@@ -8,16 +8,18 @@ of the modules under it: `reading`, `showing`, `coders`, `inputs`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from treadle.errors import InvalidInput, UnknownName, check
-from treadle.model import coders, reading, showing
+from treadle.errors import InvariantBroken, UnknownName, check
+from treadle.model import coders, compounds, reading, showing
 from treadle.model import types as t
-from treadle.model.coders import Coder, Encode, Member
+from treadle.model.coders import Coder, Encode
+from treadle.model.compounds import Member
 from treadle.model.contract import Contract, Event, Field
 from treadle.model.facts import Cell, Cells
+from treadle.model.fields import Fields
 from treadle.model.inputs import InputReader
-from treadle.model.reading import Fields, Read, Refusal
+from treadle.model.reading import Read, Refusal
 from treadle.model.scalars import date_text, decimal_text, timestamp_text, uuid_text
 from treadle.model.showing import Show, datetime_of, shown_json
 from treadle.model.showing import word_value as parse_word
@@ -46,6 +48,24 @@ _SCALAR_READERS: Final[dict[type, Read]] = {
 }
 
 
+class _Pair(NamedTuple):
+    write: Encode
+    read: Callable[[bytes], Any]
+
+
+class _Both(dict[Any, _Pair]):
+    """Encoders and decoders by name, compiled when first asked for; a look-up is a plain dict's."""
+
+    def __init__(self, make: Callable[[Any], Coder]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, name: Any) -> _Pair:
+        coder = self._make(name)
+        pair = self[name] = _Pair(coders.writer(coder), coders.reader(coder))
+        return pair
+
+
 class Codec:
     """Conversions for the types of one contract. Immutable in what it answers; safe for threads."""
 
@@ -57,6 +77,13 @@ class Codec:
         self._reimports = {command.name: command for command in contract.reimports}
         self._facts = contract.principal_facts
         self._kept: dict[tuple[object, ...], Any] = {}
+        self._inputs: dict[str, InputReader] = {}
+        self._rows = _Both(self._row_coder)
+        self._keys = _Both(self._key_coder)
+        self._event_fields = _Both(self._event_coder)
+        self._partitions = _Both(self._partition_coder)
+        self._sealed = _Both(self._services_coder)
+        self._outcomes = _Both(self._outcome_coder)
 
     def _keep(self, key: tuple[object, ...], make: Callable[[], _T]) -> _T:
         """What `make` gives, made once for `key`; two threads may both make it, and the results are alike."""
@@ -110,7 +137,10 @@ class Codec:
 
     def input_reader(self, command: str) -> InputReader:
         """The reader of a command's (or reimport command's) input; raises `UnknownName`."""
-        return self._keep(("input", command), lambda: self._make_input(command))
+        found = self._inputs.get(command)
+        if found is None:
+            found = self._inputs[command] = self._make_input(command)
+        return found
 
     def _make_input(self, name: str) -> InputReader:
         command = self._commands.get(name)
@@ -181,11 +211,11 @@ class Codec:
             case t.Enum():
                 return coders.enum(self._variants[kind.name])
             case t.Optional():
-                return coders.optional(self.coder(kind.item))
+                return compounds.optional(self.coder(kind.item))
             case t.List():
-                return coders.list_(self.coder(kind.item))
+                return compounds.list_(self.coder(kind.item))
             case t.Record():
-                return coders.record(self._members(self._entity(kind.entity).members))
+                return compounds.record(self._members(self._entity(kind.entity).members))
             case _:
                 return _SCALAR_CODERS[type(kind)]
 
@@ -207,7 +237,7 @@ class Codec:
     def fields_coder(self, fields: Sequence[Field]) -> Coder:
         """The coder of a tuple of cells in the order of `fields` as one canonical record."""
         wanted = tuple(fields)
-        return self._keep(("fields", wanted), lambda: coders.record(self._members(wanted)))
+        return self._keep(("fields", wanted), lambda: compounds.record(self._members(wanted)))
 
     def fields_encoder(self, fields: Sequence[Field]) -> Encode:
         """From a tuple of cells in the order of `fields` to one canonical record."""
@@ -219,77 +249,85 @@ class Codec:
 
     def row_encoder(self, entity: str) -> Encode:
         """From a row's cells to its image, a canonical record."""
-        return self._keep(("row", entity), lambda: self.fields_encoder(self._entity(entity).members))
+        return self._rows[entity].write
 
     def row_decoder(self, entity: str) -> Callable[[bytes], Cells]:
         """The inverse of `row_encoder`."""
-        return self._keep(("unrow", entity), lambda: self.fields_decoder(self._entity(entity).members))
+        return self._rows[entity].read
 
     def key_encoder(self, entity: str) -> Encode:
         """From a key's cells to a canonical list."""
-        return self._keep(("key", entity), lambda: coders.writer(self._row(self._entity(entity).key)))
+        return self._keys[entity].write
 
     def key_decoder(self, entity: str) -> Callable[[bytes], Cells]:
         """The inverse of `key_encoder`."""
-        return self._keep(("unkey", entity), lambda: coders.reader(self._row(self._entity(entity).key)))
+        return self._keys[entity].read
 
-    def _row(self, fields: Sequence[Field]) -> Coder:
-        return coders.row([self.coder(field.type) for field in fields])
+    def event_encoder(self, event: str) -> Encode:
+        """From an event's cells, in declared order, to one canonical record."""
+        return self._event_fields[event].write
+
+    def event_decoder(self, event: str) -> Callable[[bytes], Cells]:
+        """The inverse of `event_encoder`."""
+        return self._event_fields[event].read
+
+    def partition_encoder(self, event: str) -> Encode:
+        """From the values of an event's partition fields to a canonical list."""
+        return self._partitions[event].write
+
+    def partition_decoder(self, event: str) -> Callable[[bytes], Cells]:
+        """The inverse of `partition_encoder`."""
+        return self._partitions[event].read
+
+    def services_encoder(self, command: str) -> Encode:
+        """From a command's sealed service values, in declared order, to one canonical record."""
+        return self._sealed[command].write
+
+    def services_decoder(self, command: str) -> Callable[[bytes], Cells]:
+        """The inverse of `services_encoder`."""
+        return self._sealed[command].read
+
+    def _row_coder(self, entity: str) -> Coder:
+        return self.fields_coder(self._entity(entity).members)
+
+    def _key_coder(self, entity: str) -> Coder:
+        return self._listed(self._entity(entity).key)
+
+    def _event_coder(self, event: str) -> Coder:
+        return self.fields_coder(self._event(event).fields)
+
+    def _partition_coder(self, event: str) -> Coder:
+        declared = self._event(event)
+        by_name = {field.name: field for field in declared.fields}
+        return self._listed([by_name[name] for name in declared.partition_by])
+
+    def _services_coder(self, command: str) -> Coder:
+        kinds: dict[str, t.Type] = {"uuid_v7": t.UUID, "transaction_time": t.TIMESTAMP}
+        services = self._commands[command].services
+        return self.fields_coder([Field(service.name, kinds[service.kind]) for service in services])
+
+    def _listed(self, fields: Sequence[Field]) -> Coder:
+        return compounds.row([self.coder(field.type) for field in fields])
 
     def _event(self, name: str) -> Event:
         check(name in self._events, "an event of the contract")
         return self._events[name]
 
-    def event_encoder(self, name: str) -> Encode:
-        """From an event's cells, in declared order, to one canonical record."""
-        return self._keep(("event", name), lambda: self.fields_encoder(self._event(name).fields))
-
-    def event_decoder(self, name: str) -> Callable[[bytes], Cells]:
-        """The inverse of `event_encoder`."""
-        return self._keep(("unevent", name), lambda: self.fields_decoder(self._event(name).fields))
-
-    def partition_encoder(self, event: str) -> Encode:
-        """From the values of an event's partition fields to a canonical list."""
-        return self._keep(("partition", event), lambda: coders.writer(self._row(self._partition(event))))
-
-    def partition_decoder(self, event: str) -> Callable[[bytes], Cells]:
-        """The inverse of `partition_encoder`."""
-        return self._keep(("unpartition", event), lambda: coders.reader(self._row(self._partition(event))))
-
-    def _partition(self, name: str) -> list[Field]:
-        event = self._event(name)
-        by_name = {field.name: field for field in event.fields}
-        return [by_name[field] for field in event.partition_by]
-
     def outcome_encoder(self, command: str, outcome: str) -> Encode:
         """From an outcome's cells, in declared order, to one canonical record."""
-        key = ("outcome", command, outcome)
-        return self._keep(key, lambda: self.fields_encoder(self._outcome(command, outcome)))
+        return self._outcomes[command, outcome].write
 
     def outcome_decoder(self, command: str, outcome: str) -> Callable[[bytes], Cells]:
         """The inverse of `outcome_encoder`."""
-        key = ("unoutcome", command, outcome)
-        return self._keep(key, lambda: self.fields_decoder(self._outcome(command, outcome)))
+        return self._outcomes[command, outcome].read
 
-    def _outcome(self, command: str, outcome: str) -> tuple[Field, ...]:
+    def _outcome_coder(self, named: tuple[str, str]) -> Coder:
+        command, outcome = named
         declared = self._commands.get(command) or self._reimports.get(command)
         for candidate in declared.outcomes if declared else ():
             if candidate.name == outcome:
-                return candidate.fields
-        check(False, "an outcome that the command declares")
-        return ()
-
-    def services_encoder(self, command: str) -> Encode:
-        """From a command's sealed service values, in declared order, to one canonical record."""
-        return self._keep(("services", command), lambda: self.fields_encoder(self._services(command)))
-
-    def services_decoder(self, command: str) -> Callable[[bytes], Cells]:
-        """The inverse of `services_encoder`."""
-        return self._keep(("unservices", command), lambda: self.fields_decoder(self._services(command)))
-
-    def _services(self, command: str) -> list[Field]:
-        kinds: dict[str, t.Type] = {"uuid_v7": t.UUID, "transaction_time": t.TIMESTAMP}
-        return [Field(service.name, kinds[service.kind]) for service in self._commands[command].services]
+                return self.fields_coder(candidate.fields)
+        raise InvariantBroken("an outcome that the command does not declare")
 
     def facts_encoder(self, facts: Mapping[str, Cell]) -> bytes:
         """A principal's facts as one canonical record; a fact that is not there is left out."""
@@ -317,7 +355,6 @@ def _with_path(read: Read) -> PathReader:
 __all__ = [
     "Codec",
     "InputReader",
-    "InvalidInput",
     "date_text",
     "datetime_of",
     "decimal_text",
