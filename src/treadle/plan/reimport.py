@@ -10,15 +10,15 @@ there nor in the chunk.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from treadle import limits
 from treadle.errors import InvalidInput, check
 from treadle.model import contract as c
-from treadle.model.facts import Access, Cells, Key, RevisionFact, RowChange, RowRef, Verdict, View
+from treadle.model.facts import Access, Cells, Key, RevisionFact, RowChange, RowRef, Sealed, Verdict, View
 from treadle.plan.entities import EntityPlan
 from treadle.plan.expressions import Function, misplaced
-from treadle.plan.frame import CHANGES, FIRST, OWNERS, RELEASED, TAKEN, VIEW, Frame, Step
+from treadle.plan.frame import CHANGES, FIRST, OWNERS, RELEASED, SEALED, TAKEN, VIEW, Frame, Step
 from treadle.plan.invariants import check_invariants, shared_step
 from treadle.plan.positions import picker
 from treadle.plan.uniques import check_uniques
@@ -100,7 +100,8 @@ class ReimportPlan:
             verdict = self._restore(record, exported, view, seen, changes)
             if verdict is not None:
                 return verdict
-        frame[VIEW], frame[CHANGES], frame[OWNERS] = view, changes, [(self._write, frame)] * len(changes)
+        frame[VIEW], frame[SEALED], frame[CHANGES] = view, _OPERATOR, changes
+        frame[OWNERS] = [(self._write, frame)] * len(changes)
         frame[RELEASED] = frame[TAKEN] = ()
         for step in self._checks:
             verdict = step(frame)
@@ -193,7 +194,9 @@ class ReimportPlan:
                     yield Problem(number, "missing_reference", reference.name)
 
 
-_REFUSED: Mapping[str, str] = {
+_OPERATOR: Final = Sealed(0)  # row policies are for applications
+
+_REFUSED: Final[Mapping[str, str]] = {
     "half_lease": "a lease has both an owner and an expiry, or neither; correct the record",
     "missing_reference": "the row that this reference names is not there; import it first",
 }
