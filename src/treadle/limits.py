@@ -69,11 +69,23 @@ POLL_SECONDS: Final = 30
 WORKER_IN_FLIGHT: Final = 8
 PAGE_ROWS: Final = 1_000
 
+# Named queries.
+QUERY_STATEMENTS: Final = 32
+QUERY_NESTING: Final = 4  # lists in lists
+QUERY_ROWS: Final = 10_000  # of one list, counted over all rows that it is nested in
+QUERY_RANGES: Final = 64  # what the `in` conditions of one access multiply to
+QUERY_ENTRIES: Final = 1_024  # of a list parameter
+QUERY_EXAMINED: Final = 10_000  # index entries that one page looks at in one range, before it ends early
+QUERY_AGGREGATED: Final = 1_000_000  # rows behind one aggregate
+QUERY_BYTES: Final = 16 * MIB  # cells of one answer
+CURSOR_BYTES: Final = 64 * KIB
+
 # Graph.
 UPDATE_COPY_QUADS: Final = 250_000
 
 check(ROW_BYTES <= COMMAND_BYTES <= BATCH_BYTES <= QUEUE_BYTES, "row <= command <= batch <= queue")
 check(BATCH_COMMANDS <= QUEUE_COMMANDS, "a batch fits the queue")
 check(STRING_BYTES <= ROW_BYTES, "one string fits a row")
+check(PAGE_ROWS <= QUERY_ROWS and PAGE_ROWS <= QUERY_EXAMINED, "a full page fits the bounds of a query")
 check(BULK_ELEMENTS <= BULK_MUTATIONS, "one mutation an element fits a bulk command")
 check(CASCADE_MAXIMUM < CASCADE_ROWS, "a root and its cascade fit the bound")
