@@ -239,6 +239,25 @@ class Database:
         report: Report = load("verify").verify(self._engine, head=head, progress=progress)
         return report
 
+    def confirm_clock(self, *, principal: str = "owner", role: str | None = None) -> int:
+        """Say that the clock is right although it is far ahead of the last commit (`clock_jumped`).
+
+        An operator's act, recorded in the log; returns the record's number. Raises `Denied` for a role
+        without the `admin` permission.
+        """
+        number: int = self._one(load("acts").ConfirmClock(Caller(principal, role)), None)
+        return number
+
+    def reset_clock(self, *, principal: str = "owner", role: str | None = None) -> tuple[int, int]:
+        """Recover from a commit that was stamped far in the future: time goes on from the clock's now.
+
+        Leases that would be held until that far day lose owner and expiry (fences stay), and the history
+        incarnation rises. Recorded in the log; returns the record's number and how many leases were
+        cleared. Raises `Denied` for a role without the `admin` permission.
+        """
+        result: tuple[int, int] = self._one(load("acts").ResetClock(Caller(principal, role)), None)
+        return result
+
     def _one(self, job: Job, timeout: float | None) -> Any:
         answer = self._engine.submit([job], timeout)[0]
         if isinstance(answer, BaseException):

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 PARTS: Final = {
     "store": "treadle.store",
+    "acts": "treadle.engine.acts",
     "clock": "treadle.store.clock",
     "ids": "treadle.store.ids",
     "riff": "treadle.riff",

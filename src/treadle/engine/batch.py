@@ -22,15 +22,10 @@ class ClockRule(NamedTuple):
     clock: Clock
     maximum_jump: int | None
 
-    def seal(self, head: Head, confirmed: int) -> int:
-        """The transaction time: never before the last commit; raises `ClockJumped` past the bound.
-
-        `confirmed` is the time up to which an operator has said that the clock is right.
-        """
-        now = self.clock.now()
-        floor = max(head.time, confirmed)
-        if self.maximum_jump is not None and head.number and now - floor > self.maximum_jump:
-            days = (now - floor) / (limits.CLOCK_JUMP_SECONDS * 1_000_000)
+    def seal(self, head: Head, now: int) -> int:
+        """The transaction time: never before the last commit; raises `ClockJumped` past the bound."""
+        if self.maximum_jump is not None and head.number and now - head.time > self.maximum_jump:
+            days = (now - head.time) / (limits.CLOCK_JUMP_SECONDS * 1_000_000)
             raise ClockJumped(
                 f"the clock is {days:.1f} days ahead of the last commit; "
                 "if it is right, say so with `treadle clock confirm`"
@@ -47,7 +42,8 @@ class Batch:
         head = tx.head()
         self.number = head.number
         self._hash = head.hash
-        self.time = rule.seal(head, states.read_number(tx.setting(states.CLOCK_CONFIRMED)))
+        self.now = rule.clock.now()
+        self.time = rule.seal(head, self.now)
         self.manual_clock = rule.clock.manual
         self.overlay = Overlay(tx, state.deployed.tables if state.deployed else {})
         self.recorded: dict[bytes, object] = {}

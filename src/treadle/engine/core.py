@@ -123,7 +123,8 @@ class Engine:
     def _transact(self, jobs: list[Job]) -> _Failed | None:
         with self.store.write() as tx:
             state = self._follow(tx)
-            batch = Batch(tx, state, self._rule, self._contracts)
+            rule = self._rule._replace(maximum_jump=None) if jobs[0].any_clock else self._rule
+            batch = Batch(tx, state, rule, self._contracts)
             for job in jobs:
                 job.announce(batch)
             batch.load()

@@ -23,6 +23,9 @@ class Job:
     exclusive = False
     """True for a job that needs a batch of its own (a deployment, a restore)."""
 
+    any_clock = False
+    """True for an operator's act that may run although the clock is far ahead of the last commit."""
+
     def __init__(self, size: int) -> None:
         self.size = size
         self.ticket: Any = None

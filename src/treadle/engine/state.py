@@ -33,7 +33,6 @@ CONTRACT: Final = "contract.compiled."
 SOURCE: Final = "contract.source."
 TABLE_NAMES: Final = "contract.tables"
 ROLES: Final = "roles"
-CLOCK_CONFIRMED: Final = "clock.confirmed"
 
 
 class Deployed:
