@@ -37,7 +37,13 @@ class Generated:
         return {path: text.encode() if isinstance(text, str) else text for path, text in made.items()}
 
 
-GENERATED: tuple[Generated, ...] = ()
+GENERATED: tuple[Generated, ...] = (
+    Generated("tools.reference:error_page", ("docs/reference/errors.md",)),
+    Generated(
+        "tools.reference:setting_pages", ("docs/reference/config.md", "docs/reference/treadle.schema.json")
+    ),
+    Generated("tools.reference:command_page", ("docs/reference/cli.md",)),
+)
 
 
 def outputs() -> frozenset[str]:
