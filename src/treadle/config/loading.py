@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from treadle.access.roles import Role, read
 from treadle.config import sources
@@ -115,7 +116,8 @@ def _relative(url: str, folder: Path) -> str:
     if url == ":memory:" or folder == Path():
         return url
     if url.startswith(SQLITE):
-        return SQLITE + str(folder / url.removeprefix(SQLITE))
+        path = url.removeprefix(SQLITE)
+        return url if path.startswith("/") else f"{SQLITE}{quote(str(folder))}/{path}"
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", url):
         return url
     return str(folder / url)

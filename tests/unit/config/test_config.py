@@ -11,6 +11,7 @@ import pytest
 from treadle import config
 from treadle.config import SETTINGS
 from treadle.errors import ConfigError
+from treadle.store import split_url
 
 
 def written(folder: Path, text: str | bytes) -> Path:
@@ -158,6 +159,13 @@ def test_a_path_of_the_environment_starts_from_the_current_folder(tmp_path: Path
 def test_files_lie_relative_to_the_settings_file(url: str, resolved: str, tmp_path: Path) -> None:
     loaded = config.load(file=written(tmp_path, f'[database]\nurl = "{url}"\n'))
     assert loaded.database_url == resolved.format(tmp_path)
+
+
+def test_a_folder_of_any_name_gives_a_url_that_names_the_file(tmp_path: Path) -> None:
+    folder = tmp_path / "50% of #1?"
+    folder.mkdir()
+    loaded = config.load(file=written(folder, '[database]\nurl = "sqlite:///a%20b.db"\n'))
+    assert split_url(loaded.database_url) == ("sqlite", f"{folder}/a b.db")
 
 
 def test_a_variable_names_the_file(tmp_path: Path) -> None:
