@@ -5,3 +5,23 @@ Reading order: `riff.lark` (the grammar), `tokens`, `lalr` and `parse` (text to 
 `checks` (one file per refusal), `compiler`. `generate` makes the parse table from the grammar and is the
 only module that needs Lark.
 """
+
+from __future__ import annotations
+
+from treadle.riff.compiler import Compiled, compile_contract
+from treadle.riff.diagnostics import Diagnostic, Position, Related, Span, to_json
+from treadle.riff.parse import Parsed, parse
+from treadle.riff.render import render
+
+__all__ = [
+    "Compiled",
+    "Diagnostic",
+    "Parsed",
+    "Position",
+    "Related",
+    "Span",
+    "compile_contract",
+    "parse",
+    "render",
+    "to_json",
+]
