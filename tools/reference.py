@@ -179,7 +179,7 @@ def setting_pages() -> dict[str, str]:
         SETTINGS_INTRO,
         "## Keys\n",
         rows("key | environment | what it is | default", table) + "\n",
-        "`[quipu]` and the sections below it are read as `[graph]`; one section under both names is an error.\n",
+        "`[quipu]` and what is below it are read as `[graph]`; one section under both names is an error.\n",
         "## Roles\n",
         ROLES_INTRO,
         rows("key | what it is", (f"`{name}` | {ROLE_KEYS[name]}" for name in roles)) + "\n",

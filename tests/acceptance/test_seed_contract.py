@@ -158,8 +158,8 @@ def test_without_initial_an_ordinary_create_cannot_construct_the_state() -> None
 
 ROTATE = changed(
     (
-        "    transition Finish",
-        "    transition Rotate from (Running) to Running\n    transition Finish",
+        "    transition Finish from",
+        "    transition Rotate from (Running) to Running\n    transition Finish from",
     ),
     (
         "  command ShowWork {",

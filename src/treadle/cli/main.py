@@ -30,6 +30,7 @@ def _version(wanted: bool) -> None:
 app = typer.Typer(
     name=NAME,
     cls=Verbs,
+    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -37,6 +37,7 @@ VERBS: Final = (
     Verb("row", DATABASE, "Show one row and its revision."),
     Verb("log", DATABASE, "Show what happened: who, when, which outcome."),
     Verb("verify", SETUP, "Check the whole history against itself."),
+    Verb("clock", SETUP, "Confirm or reset the database's clock."),
     Verb("config", SETUP, "Show the settings, and where each comes from."),
 )
 """Every verb, in the order of `treadle --help`."""

@@ -6,6 +6,7 @@ verbs that use it; `--set database.url=…` works with every verb.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -40,7 +41,7 @@ class Setting(NamedTuple):
 def _role_schema() -> dict[str, Any]:
     """The schema of one `[[roles]]` table, from the type that reads it."""
     _, components = msgspec.json.schema_components([Role], ref_template="#/$defs/{name}")
-    role: dict[str, Any] = dict(components["Role"])
+    role: dict[str, Any] = json.loads(json.dumps(components["Role"]))  # its tuples become lists
     role["description"] = (
         "What a caller of this role may do; `treadle deploy` writes roles into the database."
     )
