@@ -120,9 +120,10 @@ class _Checks:
             yield from self._lookups(loop.bindings, loop.decisions, 1)
             yield from self._requires(loop.requires, 1)
         yield from self._requires(command.requires, 0)
-        if loop is not None and loop.effects:
-            yield Line("checks", 0, f"for each {loop.element}, in order")
-            yield from self._effects(loop.effects, 1)
+        later = list(self._effects(loop.effects, 1)) if loop is not None else []
+        if loop is not None and later:
+            yield Line("checks", 0, f"then for each {loop.element}, in order")
+            yield from later
         yield from self._effects(command.effects, 0)
         yield from self._results()
 
@@ -277,7 +278,8 @@ def _writes(command: c.Command, entities: Mapping[str, EntityPlan]) -> Iterator[
             case "delete":
                 yield Line("writes", 0, f"remove {words.row(binding)}, after all other effects")
             case _:
-                yield Line("writes", 0, f"{words.row(binding)} as {binding.name}, revision + 1")
+                new = "" if binding.kind == "mutate" else ", or a new one"
+                yield Line("writes", 0, f"{words.row(binding)} as {binding.name}, revision + 1{new}")
         yield from _sets(command, binding.name)
     for effect in _all_effects(command):
         if isinstance(effect, c.Emit):
