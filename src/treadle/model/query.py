@@ -7,12 +7,13 @@ conditions, access, statements, results, the query.
 
 from __future__ import annotations
 
-from typing import Final, Literal as OneOf, TypeAlias
+from typing import Final, TypeAlias
+from typing import Literal as OneOf
 
 import msgspec
 
 from treadle.model.contract import Field, Literal, TxTime, Variant
-from treadle.model.types import BOOL, I64_, U64_, Optional, Type
+from treadle.model.types import BOOL, U64_, Optional, Type
 
 
 class _Node(msgspec.Struct, frozen=True, tag_field="n"):
@@ -79,6 +80,10 @@ class Access(_Node, frozen=True, tag="access"):
     rest: tuple[Condition, ...] = ()
 
 
+Kind: TypeAlias = OneOf["one", "maybe", "many"]
+Reads: TypeAlias = OneOf["rows", "groups", "totals"]
+
+
 class Statement(_Node, frozen=True, tag="statement"):
     """One reading of one entity.
 
@@ -87,12 +92,12 @@ class Statement(_Node, frozen=True, tag="statement"):
     `pages` is true where a cursor goes on after them. `otherwise` is the outcome of a `one` without a row.
     """
 
-    kind: OneOf["one", "maybe", "many"]
+    kind: Kind
     row: str
     entity: str
     access: Access
     parent: str | None = None
-    reads: OneOf["rows", "groups", "totals"] = "rows"
+    reads: Reads = "rows"
     take: int | None = None
     pages: bool = False
     group: tuple[str, ...] = ()
@@ -134,7 +139,7 @@ class ShapeResult(_Node, frozen=True, tag="shape_result"):
     """Chosen fields of a row: one record, one or null (`maybe`), or a list of them (`many`)."""
 
     row: str
-    kind: OneOf["one", "maybe", "many"]
+    kind: Kind
     members: tuple[Member, ...]
 
 
@@ -150,7 +155,7 @@ class Member(_Node, frozen=True, tag="result_member"):
 
 
 class Query(_Node, frozen=True, tag="query"):
-    """A whole query. `identity` is the SHA-256 (hex) of `text`, its canonical form.
+    """A whole query. `text` is its source in the one layout, `identity` the SHA-256 of its canonical form.
 
     `parameters` are in declared order, the cursor not among them (`cursor` is its name, where there is
     one). `outcome` is the name of the answer with `members` as its fields; `failures` are the outcomes of
@@ -183,7 +188,7 @@ class Query(_Node, frozen=True, tag="query"):
 
     @property
     def rows(self) -> Member | None:
-        """The member that lists rows or groups at the top, where there is exactly one: what a worker reads."""
+        """The list at the top of the answer, where there is exactly one: what a worker reads."""
         lists = [
             member
             for member in self.members

@@ -1,4 +1,4 @@
-"""Make the parse table from the grammar: `python -m treadle.riffql.generate`. It needs Lark, as for contracts."""
+"""Make the parse table from the grammar: `python -m treadle.riffql.generate`. The only module that needs Lark."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from treadle.riffql.tree import QueryTree
 
 @dataclass(frozen=True)
 class Parsed:
-    """What was read: `queries` is None where the text is not of the grammar; `report` holds what was found."""
+    """What was read: `queries` is None where the text is not of the grammar; `report` has the findings."""
 
     source: Source
     queries: tuple[q.Query, ...] | None
@@ -124,7 +124,7 @@ class _Reader:
         return None
 
     def _begins(self, kind: str, here: int) -> bool:
-        """Unwind to where `kind` begins a clause. Words that may be names count where their clause follows."""
+        """Unwind to where `kind` begins a clause. A word that may be a name counts where its clause follows."""
         follows = self.tokens[here + 1].kind
         if kind in ("GROUP", "ORDER") and follows != "BY":
             return False
@@ -149,7 +149,9 @@ class _Reader:
         if self.report.has("S003", at):
             return  # the token is refused already, and what stands in for it cannot stand here
         if token.kind == "IDENT" and token.text.lower() in FOREIGN:
-            message = f"`{token.text}` is not part of the language; {INSTEAD.get(token.text.lower(), 'remove it')}"
+            message = (
+                f"`{token.text}` is not part of the language; {INSTEAD.get(token.text.lower(), 'remove it')}"
+            )
             self.report.add("S008", at, message)
             return
         expected = self.driver.expected()
@@ -202,6 +204,10 @@ def _wanted(expected: Iterable[str]) -> str:
             groups.append(name)
             left -= members
     texts = {kind: text for text, kind in language().kinds.items()}
-    literals = {"INTEGER": "an integer", "PARAMETER": "a parameter such as `$shop`", END: "the end of the text"}
+    literals = {
+        "INTEGER": "an integer",
+        "PARAMETER": "a parameter such as `$shop`",
+        END: "the end of the text",
+    }
     groups.extend(literals.get(kind) or f"`{texts[kind]}`" for kind in sorted(left))
     return groups[0] if len(groups) == 1 else ", ".join(groups[:-1]) + " or " + groups[-1]

@@ -117,12 +117,16 @@ class FieldType(Node):
     field: Name
 
 
+ParameterType: TypeAlias = TypeNode | FieldType
+"""A type of contracts, in which `Entity.field` may stand for a field's type."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter(Node):
     """`$name: type`; `name` is without the sign, its extent is the sign's and the name's."""
 
     name: Name
-    type: TypeNode | FieldType
+    type: ParameterType
 
 
 @dataclass(frozen=True, slots=True)
