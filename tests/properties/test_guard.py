@@ -1,5 +1,4 @@
-"""The guard under random histories: whatever is accepted, runs fold, events stay, plans stay, and keys count only
-once they are committed."""
+"""The guard under random histories: whatever is accepted, runs fold, events and plans stay, signatures count once."""
 
 from __future__ import annotations
 
@@ -41,7 +40,9 @@ terms: st.SearchStrategy[Term] = st.one_of(
 )
 subjects: st.SearchStrategy[Resource] = st.one_of(
     st.sampled_from(RUNS),
-    releases.flatmap(lambda r: st.sampled_from([r.plan, r.registration, r.step("submit"), r.step("approve")])),
+    releases.flatmap(
+        lambda r: st.sampled_from([r.plan, r.registration, r.step("submit"), r.step("approve")])
+    ),
     st.sampled_from([IRI("http://example.org/note"), BlankNode("b")]),
 )
 quads = st.builds(Quad, subjects, st.sampled_from(PREDICATES), terms, st.sampled_from(GRAPHS))
@@ -159,12 +160,18 @@ class Guarded(RuleBasedStateMachine):
 
     @rule(release=releases, keep=st.booleans(), caller=st.integers(0, 2))
     def rotate(self, release: Release, keep: bool, caller: int) -> None:
-        old = {Quad(release.registration, p, o, release.graph) for p, o in self.data.facts(release.registration, release.graph)}
+        old = {
+            Quad(release.registration, p, o, release.graph)
+            for p, o in self.data.facts(release.registration, release.graph)
+        }
         self.send(set() if keep else old, release.registration_quads(), caller)
 
     @rule(release=releases, caller=st.integers(0, 2))
     def unregister(self, release: Release, caller: int) -> None:
-        old = {Quad(release.registration, p, o, release.graph) for p, o in self.data.facts(release.registration, release.graph)}
+        old = {
+            Quad(release.registration, p, o, release.graph)
+            for p, o in self.data.facts(release.registration, release.graph)
+        }
         self.send(old, set(), caller)
 
     # --- requests that bend a legal one -------------------------------------------------------------------
@@ -212,7 +219,7 @@ class Guarded(RuleBasedStateMachine):
             "from_state": STATES[value],
             "to_state": STATES[value],
             "at": ["", "now", "2026-11-30T20:00:00Z", "2026-11-30T20:00:00.77Z"][value],
-            "performer": IRI(f"urn:agent:{'alice bob carol'.split()[value % 3]}"),
+            "performer": IRI(f"urn:agent:{['alice', 'bob', 'carol'][value % 3]}"),
             "from_revision": str(value),
             "run": RUNS[value],
         }

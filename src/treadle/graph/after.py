@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
-from treadle.graph.delta import Delta
+from treadle.graph.delta import EMPTY_DELTA, Delta
 from treadle.graph.terms import IRI, Quad, Resource, Term
 from treadle.graph.view import ANY, AnyGraph, Before, Graph
 
@@ -112,3 +112,47 @@ class After:
                 for s, p, o, g in quads:
                     self._by_value.setdefault((p, o), (set(), set()))[position].add((g, s))
         return self._by_value
+
+
+class Draft:
+    """A change that grows statement by statement; `view` shows its facts, objects and existence at any time.
+
+    The other look-ups of `view` do not follow the draft.
+    """
+
+    def __init__(self, before: Before) -> None:
+        self._changes: dict[Place, Change] = {}
+        self.view = After(before, EMPTY_DELTA, self._changes)
+
+    def add(self, quad: Quad) -> bool:
+        """Add a statement; False when it is there already."""
+        if self.view.exists(quad):
+            return False
+        change, fact = self._change(quad), (quad.p, quad.o)
+        if fact in change.removed:
+            change.removed.remove(fact)
+        else:
+            change.added.append(fact)
+        return True
+
+    def remove(self, quad: Quad) -> bool:
+        """Remove a statement; False when it is not there."""
+        if not self.view.exists(quad):
+            return False
+        change, fact = self._change(quad), (quad.p, quad.o)
+        if fact in change.added:
+            change.added.remove(fact)
+        else:
+            change.removed.append(fact)
+        return True
+
+    def delta(self) -> Delta:
+        """The net change so far."""
+        changes = self._changes.values()
+        return Delta.of(
+            [Quad(c.subject, p, o, c.graph) for c in changes for p, o in c.removed],
+            [Quad(c.subject, p, o, c.graph) for c in changes for p, o in c.added],
+        )
+
+    def _change(self, quad: Quad) -> Change:
+        return self._changes.setdefault((quad.g, quad.s), Change(quad.g, quad.s))

@@ -25,6 +25,7 @@ from treadle.graph.entities import (
     registrations,
 )
 from treadle.graph.legacy import in_order, verifies
+from treadle.graph.signatures import step_name
 from treadle.graph.terms import IRI, Quad, Resource
 from treadle.graph.view import ANY, Before, Graph
 from treadle.graph.vocabulary import ACCEPTED_UNSIGNED, RDF_TYPE, SIGNED_VERSION, Vocabulary
@@ -34,7 +35,7 @@ Registered: TypeAlias = Callable[[Event, Graph], Iterable[Registration]]
 
 
 class Problem(NamedTuple):
-    """Why a run does not fold: a reason of the guard's table or `run_differs`, and the subject it is about."""
+    """Why a run does not fold: a reason of the guard's table or `run_differs`, and its subject."""
 
     reason: str
     subject: Resource
@@ -50,7 +51,7 @@ class Folded:
         definition: its definition, or None when it names none.
         state, revision: what the events lead to, as far as they chain.
         events: the events in order.
-        unsigned: how many events from before enrollment no registered key verifies.
+        unsigned: the events from before enrollment that no registered key verifies.
         legacy: the run was finished before enrollment and never migrated; nothing is asked of it.
         problems: why it does not fold; empty when it does.
     """
@@ -61,7 +62,7 @@ class Folded:
     state: str | None
     revision: str
     events: tuple[Event, ...] = ()
-    unsigned: int = 0
+    unsigned: tuple[Event, ...] = ()
     legacy: bool = False
     problems: tuple[Problem, ...] = ()
 
@@ -127,26 +128,43 @@ def fold_run(
     definition = only_iri(facts.get(names.run_of, ()))
     state = only_text(facts.get(names.current_state, ()))
     revision = only_text(facts.get(names.current_revision, ()))
-    events, problems = _events(view, run, graph, names)
-    numbered = [event for event in events if is_numbered(event)]
-    if not facts.get(names.current_revision) and not numbered:
-        return Folded(graph, run, definition, state, "0", tuple(events), legacy=True)
+    if not facts.get(names.current_revision) and not _has_numbered(view, run, graph, names):
+        return Folded(graph, run, definition, state, "0", legacy=True)
     plan = read_plan(view, definition, graph, names) if definition is not None else None
     if plan is None or state is None or revision is None:
-        problems.append(Problem("run_incomplete", run, "lacks its definition, or one state and one revision"))
-        return Folded(graph, run, definition, state, "0", tuple(events), problems=tuple(problems))
-    replay = _Replay(plan, graph, registered, problems)
-    replay.play([event for event in events if not is_numbered(event)], numbered)
+        problem = Problem("run_incomplete", run, "lacks its definition, or one state and one revision")
+        return Folded(graph, run, definition, state, "0", problems=(problem,))
+    played = replay(view, run, plan, names, registered)
+    problems = list(played.problems)
+    if (state, revision) != (played.state, played.revision):
+        detail = "its events lead to another state or revision than it says"
+        problems.append(Problem("run_differs", run, detail))
     accepted = only_text(facts.get(ACCEPTED_UNSIGNED, ())) if honour_accepted else None
-    replay.finish(run, state, revision, _count(accepted))
+    if len(played.unsigned) > _count(accepted):
+        detail = "no registered key verifies its signature"
+        problems += [Problem("event_unsigned", event.iri, detail) for event in played.unsigned]
+    return replace(played, problems=tuple(problems))
+
+
+def replay(view: Before, run: Resource, plan: Plan, names: Vocabulary, registered: Registered) -> Folded:
+    """Play a run's events through a plan from its initial state, whatever the run says of itself.
+
+    Events from before enrollment without a valid signature are in `unsigned` and no problem here.
+    """
+    events, problems = _events(view, run, plan.graph, names)
+    player = _Player(plan, registered, problems)
+    player.play(
+        [event for event in events if not is_numbered(event)],
+        [event for event in events if is_numbered(event)],
+    )
     return Folded(
-        graph,
+        plan.graph,
         run,
-        definition,
-        replay.state,
-        replay.revision,
-        tuple(replay.played),
-        unsigned=len(replay.unsigned),
+        plan.iri,
+        player.state,
+        player.revision,
+        tuple(player.played),
+        tuple(player.unsigned),
         problems=tuple(problems),
     )
 
@@ -156,12 +174,11 @@ def is_numbered(event: Event) -> bool:
     return event.version == SIGNED_VERSION and event.from_revision is not None
 
 
-class _Replay:
+class _Player:
     """One run's events played through its plan; problems are collected, and playing goes on."""
 
-    def __init__(self, plan: Plan, graph: Graph, registered: Registered, problems: list[Problem]) -> None:
+    def __init__(self, plan: Plan, registered: Registered, problems: list[Problem]) -> None:
         self.plan = plan
-        self.graph = graph
         self.registered = registered
         self.problems = problems
         self.state = plan.initial
@@ -189,21 +206,11 @@ class _Replay:
             self._signature(event)
             self._step(event)
 
-    def finish(self, run: Resource, state: str, revision: str, accepted: int) -> None:
-        """Compare with what the run says of itself."""
-        if (state, revision) != (self.state, self.revision):
-            detail = f"its events lead to another state, or not to revision {revision}"
-            self.problems.append(Problem("run_differs", run, detail))
-        if len(self.unsigned) > accepted:
-            for event in self.unsigned:
-                self.report("event_unsigned", event, "no registered key verifies its signature")
-
     def report(self, reason: str, event: Event, detail: str) -> None:
         self.problems.append(Problem(reason, event.iri, detail))
 
     def _step(self, event: Event) -> None:
-        step = self.plan.step(event.step)
-        if step is None or (step.from_state, step.to_state) != (event.from_state, event.to_state):
+        if not self._declared(event):
             self.report("event_step_undeclared", event, "its step is not declared so by the run's definition")
         if event.from_state != self.state:
             self.report("advance_state_mismatch", event, "does not start where the event before it ends")
@@ -211,8 +218,19 @@ class _Replay:
         self.revision = signatures.successor(self.revision)
         self.played.append(event)
 
+    def _declared(self, event: Event) -> bool:
+        """Whether the plan has the event's step; one from before enrollment is known by its name, since
+        migration splits a step of several edges into several."""
+        for step in self.plan.steps:
+            same = step.iri == event.step or (
+                not is_numbered(event) and step.name == step_name(event.step.value)
+            )
+            if same and (step.from_state, step.to_state) == (event.from_state, event.to_state):
+                return True
+        return False
+
     def _keys(self, event: Event) -> list[Registration]:
-        registered = self.registered(event, self.graph)
+        registered = self.registered(event, self.plan.graph)
         return [one for one in registered if self.plan.iri.value in one.attests]
 
     def _signature(self, event: Event) -> None:
@@ -249,6 +267,11 @@ class _Seen:
                 detail = "its agent's name stands for another IRI elsewhere"
                 problems.append(Problem("signer_mismatch", event.iri, detail))
         return replace(folded, problems=tuple(problems))
+
+
+def _has_numbered(view: Before, run: Resource, graph: Graph, names: Vocabulary) -> bool:
+    events, _ = _events(view, run, graph, names)
+    return any(is_numbered(event) for event in events)
 
 
 def _count(text: str | None) -> int:
