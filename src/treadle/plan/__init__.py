@@ -23,7 +23,7 @@ from typing import Final
 
 from treadle.model.contract import Contract
 from treadle.plan.command import CommandPlan
-from treadle.plan.entities import EntityPlan, entity_plans
+from treadle.plan.entities import EntityPlan, data_of
 from treadle.plan.program import Builder
 from treadle.plan.reimport import ReimportPlan
 from treadle.plan.schema import tables
@@ -44,10 +44,10 @@ class Plan:
     def __init__(self, contract: Contract, names: Mapping[str, str] | None = None) -> None:
         self.contract = contract
         self.tables = tables(contract, names)
-        self.entities: Mapping[str, EntityPlan] = entity_plans(contract)
+        data = data_of(contract)
+        self.entities: Mapping[str, EntityPlan] = data.entities
         self.commands: Mapping[str, CommandPlan] = {
-            command.name: CommandPlan(Builder(contract, command, self.entities))
-            for command in contract.commands
+            command.name: CommandPlan(Builder(data, command)) for command in contract.commands
         }
         self.reimports: Mapping[str, ReimportPlan] = {
             reimport.name: ReimportPlan(reimport, self.entities) for reimport in contract.reimports

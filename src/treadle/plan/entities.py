@@ -75,7 +75,21 @@ class EntityPlan:
         return tuple(self.positions[name] for name in names)
 
 
-def entity_plans(contract: c.Contract) -> dict[str, EntityPlan]:
+class Data(NamedTuple):
+    """A contract's data as its commands see it, by name; made once for all of them."""
+
+    entities: Mapping[str, EntityPlan]
+    events: Mapping[str, c.Event]
+    sizes: Sizes
+
+
+def data_of(contract: c.Contract) -> Data:
+    """The data of a contract."""
+    sizes = Sizes.of(contract)
+    return Data(entity_plans(contract, sizes), {event.name: event for event in contract.events}, sizes)
+
+
+def entity_plans(contract: c.Contract, sizes: Sizes) -> dict[str, EntityPlan]:
     """The plans of a contract's entities, by name."""
     workflows = {workflow.entity: workflow for workflow in contract.workflows}
     declarations = {entity.name: entity for entity in contract.entities}
@@ -83,7 +97,6 @@ def entity_plans(contract: c.Contract) -> dict[str, EntityPlan]:
     for aggregate in contract.aggregates:
         plan = aggregate_plan(aggregate, declarations)
         aggregates.update(dict.fromkeys((aggregate.root, *aggregate.children), plan))
-    sizes = Sizes.of(contract)
     return {
         entity.name: _entity(contract, entity, workflows.get(entity.name), aggregates.get(entity.name), sizes)
         for entity in contract.entities

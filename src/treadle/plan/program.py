@@ -10,7 +10,7 @@ but the frame, so the same input, sealed context and rows give the same verdict,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treadle.errors import InvariantBroken
@@ -21,7 +21,7 @@ from treadle.plan.access import Body, Touched, touched
 from treadle.plan.bindings import binding_step
 from treadle.plan.decisions import decision_step
 from treadle.plan.effects import effect_steps
-from treadle.plan.entities import EntityPlan
+from treadle.plan.entities import Data, EntityPlan
 from treadle.plan.expressions import compile_expr
 from treadle.plan.frame import Scope, Step
 from treadle.plan.loops import loop_effects, loop_step
@@ -42,13 +42,12 @@ class Program:
 class Builder:
     """Makes a command's program. Bindings take their slots in the order in which they stand."""
 
-    def __init__(self, contract: c.Contract, command: c.Command, entities: Mapping[str, EntityPlan]) -> None:
-        self._contract = contract
+    def __init__(self, data: Data, command: c.Command) -> None:
+        self._data = data
         self.command = command
-        self._entities = entities
-        self._events = {event.name: event for event in contract.events}
+        self._events = data.events
         self._outcomes = {outcome.name: outcome for outcome in command.outcomes}
-        self.scope = Scope(entities)
+        self.scope = Scope(data.entities)
         for field in command.inputs:
             self.scope.name(field.name)
         for service in command.services:
@@ -127,7 +126,7 @@ class Builder:
         kind = next(field.type for field in self.command.inputs if field.name == loop.input)
         if not isinstance(kind, t.List):
             raise InvariantBroken(f"internal invariant broken: {self.command.name} loops over {kind}")
-        return self._entities[kind.item.entity] if isinstance(kind.item, t.Record) else None
+        return self._data.entities[kind.item.entity] if isinstance(kind.item, t.Record) else None
 
     def _may_repeat(self) -> bool:
         """Whether two writing bindings of the command might name one row."""
@@ -140,9 +139,8 @@ class Builder:
         outer = self.scope.bounds
         inner = {} if self._inner is None else self._inner.bounds
         own = tuple(bound for name, bound in inner.items() if name not in outer)
-        return Bindings(
-            self._contract, self.command, self._entities, self.scope, tuple(outer.values()), self._inner, own
-        )
+        top = tuple(outer.values())
+        return Bindings(self._data, self.command, self.scope, top, self._inner, own)
 
     def touched(self) -> Touched:
         """What the command's own bindings touch."""

@@ -12,7 +12,7 @@ from treadle.model.facts import RevisionFact, Verdict
 from treadle.plan.checks import check_policies, command_size_step, mutation_count_step, row_size_step
 from treadle.plan.clauses import loop_effects, own_effects
 from treadle.plan.deletes import Removal, removal_of
-from treadle.plan.entities import EntityPlan
+from treadle.plan.entities import Data, EntityPlan
 from treadle.plan.frame import (
     CHANGES,
     EVENTS,
@@ -38,9 +38,8 @@ _new: Final = tuple.__new__
 class Bindings(NamedTuple):
     """A command's bindings with their slots: `top` the command's own, `looped` its loop's."""
 
-    contract: c.Contract
+    data: Data
     command: c.Command
-    entities: Mapping[str, EntityPlan]
     scope: Scope
     top: tuple[Bound, ...]
     inner: Scope | None
@@ -61,7 +60,7 @@ class Bindings(NamedTuple):
         for bound in self.top + self.looped:
             policy = bound.entity.declaration.delete_policy
             if bound.kind == "delete" and isinstance(policy, c.Cascade):
-                found.update((each.entity, self.entities[each.entity]) for each in policy.relationships)
+                found.update((each.entity, self.data.entities[each.entity]) for each in policy.relationships)
         return found
 
 
@@ -89,7 +88,9 @@ def _removals(bindings: Bindings, outcomes: Mapping[str, c.OutcomeDecl]) -> Step
             return ()
         leaf = leaf_of(scope)
         found = [
-            removal_of(bound, bindings.entities, outcomes, leaf) for bound in bounds if bound.kind == "delete"
+            removal_of(bound, bindings.data.entities, outcomes, leaf)
+            for bound in bounds
+            if bound.kind == "delete"
         ]
         return tuple(removal for removal in found if removal is not None)
 
@@ -114,8 +115,7 @@ def _removals(bindings: Bindings, outcomes: Mapping[str, c.OutcomeDecl]) -> Step
 
 def _bounds(bindings: Bindings) -> list[Step]:
     """The checks of a command's size and count; none where the declared bounds already keep them."""
-    command, sizes = bindings.command, next(iter(bindings.entities.values())).sizes
-    fields = {event.name: event.fields for event in bindings.contract.events}
+    command, sizes = bindings.command, bindings.data.sizes
     looped = [bound for bound in bindings.looped if bound.writes]
     top = [bound for bound in bindings.top if bound.writes]
 
@@ -123,7 +123,8 @@ def _bounds(bindings: Bindings) -> list[Step]:
         return sum(sizes.record_bound(bound.entity.members) for bound in bounds)
 
     def of_events(effects: Iterable[c.Effect]) -> int:
-        return sum(sizes.record_bound(fields[each.event]) for each in effects if isinstance(each, c.Emit))
+        emitted = [bindings.data.events[each.event] for each in effects if isinstance(each, c.Emit)]
+        return sum(sizes.record_bound(event.fields) for event in emitted)
 
     once = sizes.record_bound(command.inputs) + of_rows(top) + of_events(own_effects(command))
     each_pass = of_rows(looped) + of_events(loop_effects(command))
@@ -131,8 +132,9 @@ def _bounds(bindings: Bindings) -> list[Step]:
     if len(top) + bindings.passes * len(looped) > limits.BULK_MUTATIONS:
         steps.append(mutation_count_step())
     if once + bindings.passes * each_pass > limits.COMMAND_BYTES:
-        rows = {name: sizes.record_measure(entity.members) for name, entity in bindings.entities.items()}
-        events = {name: sizes.record_measure(each) for name, each in fields.items()}
+        rows = {name: sizes.record_measure(entity.members) for name, entity in bindings.written().items()}
+        emits = [each for each in own_effects(command) + loop_effects(command) if isinstance(each, c.Emit)]
+        events = {each.event: sizes.record_measure(bindings.data.events[each.event].fields) for each in emits}
         inputs = sizes.record_measure(command.inputs)
         steps.append(command_size_step(inputs, rows, events, len(command.inputs)))
     return steps

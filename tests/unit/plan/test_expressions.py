@@ -16,7 +16,7 @@ from treadle import limits
 from treadle.errors import InvariantBroken
 from treadle.model import contract as c
 from treadle.model import types as t
-from treadle.plan.entities import entity_plans
+from treadle.plan.entities import data_of
 from treadle.plan.expressions import OutOfRange, compile_expr, walk
 from treadle.plan.words import expression
 
@@ -195,7 +195,7 @@ def test_a_node_where_it_cannot_stand_is_an_error_of_ours() -> None:
     invariant = c.Invariant("Odd", name("a", t.BOOL))
     entity = c.Entity("E", (c.Field("k", t.UUID),), (), invariants=(invariant,))
     with pytest.raises(InvariantBroken):
-        entity_plans(c.Contract("X", 1, "", entities=(entity,)))
+        data_of(c.Contract("X", 1, "", entities=(entity,)))
 
 
 @pytest.mark.parametrize(
