@@ -58,7 +58,7 @@ class Fields:
             if type(name) is not str:
                 raise Refusal(f"has a name that is no text but {kind_of(name)}: names are str")
             if name not in self._names:
-                shown = name[:100].encode("ascii", "backslashreplace").decode()
+                shown = ascii(name[:100])[1:-1]
                 near = nearest(name, self._names)
                 names = some(list(self._names))
                 raise Refusal(f"is no field of {self._what}{near}; the fields are {names}").under("." + shown)

@@ -66,7 +66,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         counts = Counter(name for name, _ in pairs)
         twice = next(name for name, count in counts.items() if count > 1)
-        shown = twice[:100].encode("ascii", "backslashreplace").decode()
+        shown = ascii(twice[:100])
         raise Malformed(f"not JSON that everyone reads alike: the name {shown} stands twice in one object")
     return found
 
