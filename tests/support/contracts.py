@@ -1,19 +1,6 @@
 """A contract for tests of plan and engine, as checked values by hand: a lease and all its operations.
 
-It says the same as this text:
-
-    enum WorkState { Queued, Running, Complete }
-    entity WorkItem {
-      key (organization_id: uuid, work_id: uuid)
-      field state: WorkState
-      field lease_owner: optional<uuid>
-      field lease_expires_at: optional<timestamp>
-      field lease_fence: u64
-      field lease_attempts: u64
-    }
-    aggregate Work { root WorkItem partition_by organization_id conflict_key (organization_id, work_id) }
-    workflow WorkLifecycle { … lease execution { … duration_seconds (5, 900) } }
-    command ClaimWork … RenewWork … ReleaseWork … ExpireWork … FenceWork … StartWork … CreateWork
+`SOURCE` says the same as text; a test compares what the compiler makes of it with these values.
 """
 
 from __future__ import annotations
@@ -36,6 +23,93 @@ OWNER: Final = c.Field("owner_id", t.UUID)
 DURATION: Final = c.Field("duration", t.U64_)
 TOKEN: Final = c.Field("token", t.U64_)
 KEY: Final = (c.Input("organization_id", t.UUID), c.Input("work_id", t.UUID))
+
+_HEAD = """
+    input request_key: string<128>
+    input organization_id: uuid
+    input work_id: uuid
+"""
+_MUTATE = """
+    idempotency_key request_key
+    mutate WorkItem(organization_id, work_id) as work else Missing {}
+"""
+_FENCE = """
+    lease fence execution on work owner owner_id fencing_token token revision expected_revision
+      stale Stale {} invalid Invalid {} expired Expired {}
+"""
+
+
+def _step(name: str) -> str:
+    return f"""
+  command {name}Work {{{_HEAD} input owner_id: uuid input token: u64 input expected_revision: u64
+    {_MUTATE} {_FENCE}
+    transition {name} on work revision expected_revision stale Stale {{}} illegal Illegal {{}}
+    return Done {{ work: work }}
+  }}"""
+
+
+SOURCE: Final = f"""
+contract WorkQueue version 1 {{
+  enum WorkState {{ Queued, Running, Complete }}
+  entity WorkItem {{
+    key (organization_id: uuid, work_id: uuid)
+    field state: WorkState
+    field lease_owner: optional<uuid>
+    field lease_expires_at: optional<timestamp>
+    field lease_fence: u64
+    field lease_attempts: u64
+  }}
+  aggregate Work {{ root WorkItem partition_by organization_id conflict_key (organization_id, work_id) }}
+  workflow WorkLifecycle {{
+    entity WorkItem
+    state state
+    initial Queued
+    transition Start from (Queued) to Running
+    transition Finish from (Running) to Complete
+    transition Rotate from (Running) to Running
+    lease execution {{
+      owner lease_owner
+      expires_at lease_expires_at
+      fencing_token lease_fence
+      attempts lease_attempts
+      duration_seconds (5, 900)
+    }}
+  }}
+  command CreateWork {{{_HEAD}
+    idempotency_key request_key
+    create WorkItem(organization_id, work_id) as work else Exists {{}}
+    set work.lease_fence = 0
+    set work.lease_attempts = 0
+    return Created {{ work: work }}
+  }}
+  command ClaimWork {{{_HEAD} input owner_id: uuid input duration: u64 input expected_revision: u64 {_MUTATE}
+    lease claim execution on work owner owner_id duration_seconds duration revision expected_revision
+      stale Stale {{}} unavailable Unavailable {{}} invalid Invalid {{}} exhausted Exhausted {{}}
+    return Done {{ work: work }}
+  }}
+  command RenewWork {{{_HEAD}
+    input owner_id: uuid input token: u64 input duration: u64 input expected_revision: u64 {_MUTATE}
+    lease renew execution on work owner owner_id fencing_token token duration_seconds duration
+      revision expected_revision
+      stale Stale {{}} invalid Invalid {{}} expired Expired {{}} exhausted Exhausted {{}}
+    return Done {{ work: work }}
+  }}
+  command ReleaseWork {{{_HEAD} input owner_id: uuid input token: u64 input expected_revision: u64 {_MUTATE}
+    lease release execution on work owner owner_id fencing_token token revision expected_revision
+      stale Stale {{}} invalid Invalid {{}}
+    return Done {{ work: work }}
+  }}
+  command ExpireWork {{{_HEAD} input expected_revision: u64 {_MUTATE}
+    lease expire execution on work revision expected_revision stale Stale {{}} active Active {{}}
+    return Done {{ work: work }}
+  }}
+  command FenceWork {{{_HEAD} input owner_id: uuid input token: u64 input expected_revision: u64
+    {_MUTATE} {_FENCE}
+    return Done {{ work: work }}
+  }}
+{_step("Start")}{_step("Finish")}{_step("Rotate")}
+}}
+"""
 
 Op = Literal["claim", "renew", "release", "expire", "fence"]
 
