@@ -73,6 +73,20 @@ class VersionedMap(Generic[K, V]):
                         yield key, value
             at = bisect_right(order, last)
 
+    def items_down(self, sequence: int, below: K) -> Iterator[tuple[K, V]]:
+        """Keys and values of a snapshot in falling key order, from before `below` on."""
+        order = self._order
+        last = below
+        while at := bisect_left(order, last):
+            chunk = order[max(0, at - _CHUNK) : at]
+            if bisect_left(order, last) != at:
+                continue  # an insertion in between has moved the greatest keys out of the slice
+            for key in reversed(chunk):
+                value = self.get(key, sequence)
+                if value is not None:
+                    yield key, value
+            last = chunk[0]
+
     def last(self, sequence: int) -> V | None:
         """The value of the greatest key of a snapshot."""
         for key in reversed(list(self._order)):

@@ -19,11 +19,17 @@ import apsw
 from treadle.errors import TreadleError
 from treadle.store.sqlite import files, schema
 
-PAGES: Final = 2_000
-"""So many pages written make a checkpoint worth while (8 MB)."""
+PAGES: Final = 4_000
+"""So many pages written make a checkpoint worth while (16 MB): many of them are the same page again."""
 
-LONG_LOG: Final = 16_000
-"""From so many pages on the log is to begin anew (64 MB)."""
+PAGES_OF_SMALL: Final = 1_000
+"""The same while commits are small: writing over a log that is short flushes faster than making it longer."""
+
+SMALL_COMMIT: Final = 32
+"""Commits of fewer pages than this, on average, are small."""
+
+LONG_LOG: Final = 4
+"""The log is to begin anew when it is so many times as long as what makes a checkpoint worth while."""
 
 
 _SETTLE_MS: Final = 500
@@ -48,6 +54,8 @@ class Checkpointer:
         self._failed = weakref.WeakMethod(failed)
         self._connection: apsw.Connection | None = None
         self._written = 0
+        self._commits = 0
+        self._long = LONG_LOG * PAGES
         self._wake = threading.Event()
         self._ending = False
         self._thread: threading.Thread | None = None
@@ -56,11 +64,18 @@ class Checkpointer:
     def wrote(self, pages: int) -> None:
         """Note that a commit wrote so many pages; wakes the thread when there is enough to do."""
         self._written += pages
-        if self._written >= PAGES:
-            self._written = 0
-            self._wake.set()
-            if self._thread is None:
-                self._start()
+        self._commits += 1
+        if self._written >= PAGES_OF_SMALL:
+            small = self._written < SMALL_COMMIT * self._commits
+            if small or self._written >= PAGES:
+                self._due(PAGES_OF_SMALL if small else PAGES)
+
+    def _due(self, pages: int) -> None:
+        self._written, self._commits = 0, 0
+        self._long = LONG_LOG * pages
+        self._wake.set()
+        if self._thread is None:
+            self._start()
 
     def _start(self) -> None:
         with self._starting:
@@ -97,7 +112,7 @@ class Checkpointer:
     def _checkpoint(self, connection: apsw.Connection) -> None:
         pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         turn = self._turn()
-        if pages >= LONG_LOG and moved and turn is not None:
+        if pages >= self._long and moved and turn is not None:
             with turn():
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 

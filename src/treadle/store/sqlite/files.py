@@ -7,11 +7,15 @@ from typing import Final, NamedTuple
 
 import apsw
 
+from treadle import limits
 from treadle.errors import DatabaseMissing, StoreError
 from treadle.store.sqlite.failures import os_error
 
 _STATEMENTS: Final = 256
 """How many prepared statements a connection keeps."""
+
+LOG_BYTES: Final = 128 * limits.MIB
+"""A log that grew longer, because a snapshot was open for long, is cut to this when it begins anew."""
 
 _WRITE_CACHE_KIB: Final = 65_536
 _READ_CACHE_KIB: Final = 2_048
@@ -106,7 +110,7 @@ def connect_writer(place: Place) -> apsw.Connection:
     """The connection that writes. It never checkpoints by itself: `Checkpointer` does."""
     connection = connect(place)
     connection.wal_autocheckpoint(0)
-    connection.execute(f"PRAGMA cache_size = -{_WRITE_CACHE_KIB}")
+    connection.execute(f"PRAGMA cache_size = -{_WRITE_CACHE_KIB}; PRAGMA journal_size_limit = {LOG_BYTES}")
     return connection
 
 

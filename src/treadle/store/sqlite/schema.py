@@ -14,6 +14,8 @@ APPLICATION_ID: Final = 0x54726C31
 FORMAT: Final = 1
 """The version of the file's format, in the header's user version."""
 
+PAGE_BYTES: Final = 4096
+
 TABLES: Final = """
 CREATE TABLE treadle_settings (
   name TEXT NOT NULL PRIMARY KEY,
@@ -103,6 +105,7 @@ def check_marks(connection: apsw.Connection) -> bool:
 
 def create(connection: apsw.Connection) -> None:
     """Make an empty file a database; all or nothing."""
+    connection.pragma("page_size", PAGE_BYTES)
     connection.pragma("journal_mode", "wal")
     connection.execute("BEGIN IMMEDIATE")
     try:

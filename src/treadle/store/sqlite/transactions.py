@@ -111,7 +111,7 @@ class SqliteRead:
         encode, decode = statements.key_codec.encode, statements.codec.decode
         found: list[Row | None] = [None] * len(keys)
         bindings = [(place, *encode(key)) for place, key in enumerate(keys)]
-        for row in self._db.executemany(statements.fetch, bindings):
+        for row in self._db.executemany(statements.fetch, bindings).fetchall():
             found[row[0]] = Row(decode_u64(row[1]), decode(row[3:]), row[2])
         return found
 
