@@ -135,7 +135,9 @@ def _values(
     given: dict[str, c.Expr | None] = {}
     if bound.kind != "mutate":
         given.update((assign.name, assign.value) for assign in bound.declaration.initialize)
-        _add_initial_state(bound.entity, given)
+        workflow = bound.entity.workflow
+        if workflow is not None and workflow.initial is not None:
+            given[workflow.state] = _state(bound.entity, workflow, workflow.initial)
     given.update(_assigned(bound, effects))
     given.update(dict.fromkeys(_assigned(bound, inner)))
     if bound.kind == "mutate" and not set(given) & set(unique.fields):
@@ -146,11 +148,8 @@ def _values(
     return [key.get(field, given.get(field)) for field in unique.fields]
 
 
-def _add_initial_state(entity: EntityPlan, given: dict[str, c.Expr | None]) -> None:
-    workflow = entity.workflow
-    if workflow is not None and workflow.initial is not None:
-        kind = entity.members[entity.positions[workflow.state]].type
-        given[workflow.state] = c.Literal(workflow.initial, kind)
+def _state(entity: EntityPlan, workflow: c.Workflow, state: str) -> c.Literal:
+    return c.Literal(state, entity.members[entity.positions[workflow.state]].type)
 
 
 def _assigned(bound: Bound, effects: tuple[c.Effect, ...]) -> dict[str, c.Expr | None]:
@@ -162,7 +161,10 @@ def _assigned(bound: Bound, effects: tuple[c.Effect, ...]) -> dict[str, c.Expr |
             case c.Set() if effect.binding == bound.name:
                 assigned[effect.field] = effect.value
             case c.TransitionEffect() if effect.binding == bound.name and workflow is not None:
-                assigned[workflow.state] = None
+                destinations = [
+                    each.destination for each in workflow.transitions if each.name == effect.transition
+                ]
+                assigned[workflow.state] = _state(bound.entity, workflow, destinations[0])
             case c.LeaseEffect() if effect.binding == bound.name and workflow is not None and workflow.lease:
                 lease = workflow.lease
                 names = (lease.owner, lease.expires_at, lease.fencing_token, lease.attempts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.machine import Machine, answer
+from treadle.errors import Denied
 
 SOURCE = """
 contract Library version 1 {
@@ -30,6 +31,12 @@ contract Library version 1 {
     unique by_code (house, code)
     reference of_book (house, book) -> Book (house, book)
     delete_policy no_inbound
+  }
+  principal fact reader: bool
+  row policy Readers on Book {
+    allow read when principal.reader
+    allow update when true
+    allow delete when true
   }
   aggregate Shelves { root Shelf partition_by house conflict_key (house, shelf) }
   aggregate Books { root Book partition_by house conflict_key (house, book) }
@@ -163,3 +170,10 @@ def test_each_element_has_its_own_cascade(machine: Machine) -> None:
     assert [change.key[1] for change in verdict.changes] == [11, 10, 102, 100, 101]
     machine.put("Loan", 1, 103, 10, 5)
     assert machine.run("DropBooks", house=1, books=(11, 10))[:2] == ("TooManyLoans", (10,))
+
+
+def test_restrict_that_meets_a_hidden_row_is_denied(machine: Machine) -> None:
+    assert machine.run("DropShelf", house=1, shelf=1, facts={"reader": True}).outcome == "InUse"
+    with pytest.raises(Denied):
+        machine.run("DropShelf", house=1, shelf=1, facts={"reader": False})
+    assert machine.run("DropShelf", house=1, shelf=3, facts={"reader": False}).success

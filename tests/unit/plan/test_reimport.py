@@ -12,7 +12,7 @@ from treadle.model.facts import RevisionFact
 SOURCE = """
 contract Depot version 1 {
   enum Phase { Waiting, Busy }
-  entity Depot { key (depot: u64) field name: string<20> }
+  entity Depot { key (depot: u64) field name: string<20> field room: u64 }
   entity Job {
     key (depot: u64, job: u64)
     field phase: Phase
@@ -26,7 +26,14 @@ contract Depot version 1 {
     unique by_label (depot, label)
     reference at (depot) -> Depot (depot)
   }
-  aggregate Depots { root Depot partition_by depot conflict_key (depot) }
+  entity Slot { key (depot: u64, slot: u64) field size: u64 field text: list<string<60000>, 0..20> }
+  aggregate Depots {
+    root Depot
+    child Slot
+    partition_by depot
+    conflict_key (depot)
+    invariant Room: Slot.size <= Depot.room
+  }
   aggregate Jobs { root Job partition_by depot conflict_key (depot, job) }
   workflow JobLife {
     entity Job state phase initial Waiting
@@ -36,6 +43,11 @@ contract Depot version 1 {
   reimport command RestoreJobs {
     input records: list<Job, 1..32>
     reconstitute Job from records else JobExists {}
+    return Restored {}
+  }
+  reimport command RestoreSlots {
+    input records: list<Slot, 1..32>
+    reconstitute Slot from records else SlotExists {}
     return Restored {}
   }
   reimport command RestoreDepots {
@@ -64,7 +76,7 @@ def job(number: int, **given: object) -> tuple[object, ...]:
 @pytest.fixture
 def machine() -> Machine:
     made = Machine(SOURCE)
-    made.put("Depot", 1, "one")
+    made.put("Depot", 1, "one", 10)
     return made
 
 
@@ -79,7 +91,7 @@ def test_rows_come_back_exactly_with_a_revision_above(machine: Machine) -> None:
 
 
 def test_an_entity_without_a_workflow_reports_no_revisions(machine: Machine) -> None:
-    verdict = machine.plan.reimports["RestoreDepots"].evaluate([(2, "two")], [3], machine.view)
+    verdict = machine.plan.reimports["RestoreDepots"].evaluate([(2, "two", 10)], [3], machine.view)
     assert (verdict.changes[0].revision, verdict.revisions) == (4, ())
 
 
@@ -149,3 +161,13 @@ def test_the_access_set_covers_what_is_looked_at(machine: Machine) -> None:
     access = machine.plan.reimports["RestoreJobs"].access([job(1)])
     assert list(access.rows) == [("Job", (1, 1)), ("Depot", (1,))]
     assert list(access.uniques) == [("Job", "by_label", (1, "job 1"))]
+
+
+def test_a_child_is_checked_against_its_root_and_its_size(machine: Machine) -> None:
+    plan = machine.plan.reimports["RestoreSlots"]
+    assert list(plan.access([(1, 1, 5, ())]).rows) == [("Slot", (1, 1)), ("Depot", (1,))]
+    assert plan.evaluate([(1, 1, 10, ())], [1], machine.view).success
+    assert answer(plan.evaluate([(1, 1, 11, ())], [1], machine.view)) == "invariant_violated:Room"
+    huge = (1, 1, 5, ("x" * 60_000,) * 20)
+    assert answer(plan.evaluate([huge], [1], machine.view)) == "row_too_large"
+    assert plan.problems([huge], [1], machine.view) == [(0, "row_too_large", "Slot")]
