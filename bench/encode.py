@@ -46,7 +46,7 @@ INPUT: Final[dict[str, Any]] = {
 
 
 def contract() -> c.Contract:
-    kinds = (t.String(128), t.UUID, t.UUID, t.UUID, t.U64_, t.U64_)
+    kinds: tuple[t.Type, ...] = (t.String(128), t.UUID, t.UUID, t.UUID, t.U64_, t.U64_)
     inputs = tuple(c.Field(name, kind) for name, kind in zip(INPUT, kinds, strict=True))
     claimed = c.OutcomeDecl("Claimed", (c.Field("job", t.Record("Job")),), True)
     claim = c.Command(
