@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from treadle.cli import exits, options, screen, session
+from treadle.cli.findings import coloured_findings
 from treadle.cli.sources import read_source
 from treadle.cli.verbs import examples, verb_app
 from treadle.registry import load
@@ -42,22 +43,12 @@ def check(
     compiled: Any = load("riff").compile_contract(source.data, source.name)
     failed = compiled.contract is None
     if json:
-        screen.out_json(load("diagnostics").to_json(compiled.diagnostics))
+        screen.out_json(load("riff").to_json(compiled.diagnostics))
     elif compiled.diagnostics:
-        sys.stdout.write(_coloured(compiled.render()) + "\n")
+        screen.out(coloured_findings(compiled.render(), sys.stdout))
     else:
         screen.out(f"{source.name}: {_summary(compiled.contract)}")
     raise typer.Exit(exits.FAILED.code if failed else exits.SUCCESS.code)
-
-
-def _coloured(text: str) -> str:
-    """The rendered findings with their first words coloured."""
-    lines = []
-    for line in text.splitlines():
-        word, space, rest = line.partition(" ")
-        colour = {"error": "bad", "warning": "mild"}.get(word)
-        lines.append(screen.paint(word, colour) + space + rest if colour else line)
-    return "\n".join(lines)
 
 
 def _summary(contract: Any) -> str:

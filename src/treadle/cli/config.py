@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json as json_
-import re
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +13,6 @@ from treadle.config import Config
 from treadle.config import schema as schema_of
 
 app = verb_app("Show the settings, and where each comes from.", no_args_is_help=True)
-
-PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*):[^/@]*(?=@)")
-"""The password in a database's address, which is never shown."""
 
 
 @app.callback()
@@ -62,7 +58,7 @@ def schema(debug: options.Debug = False) -> None:
 
 def _shown(wanted: Config, key: str) -> Any:
     value = wanted[key]
-    return PASSWORD.sub(r"\1:•••", value) if key == "database.url" else value
+    return session.PASSWORD.sub(r"\1:•••", value) if key == "database.url" else value
 
 
 def _text(value: Any) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 
 from treadle.cli import options, screen, session
+from treadle.cli.findings import coloured_findings
 from treadle.cli.sources import deployable
 from treadle.cli.verbs import examples, verb_app
+from treadle.errors import ContractError
 
 app = verb_app()
 
@@ -53,13 +58,14 @@ def deploy(
     source = deployable(file, wanted)
     with session.opened(wanted, create=True) as opened:
         before = opened.version
-        version = opened.deploy(
-            source,
-            expected_version=expected,
-            roles=roles,
-            principal=principal or "owner",
-            role=role,
-        )
+        with _explained(json):
+            version = opened.deploy(
+                source,
+                expected_version=expected,
+                roles=roles,
+                principal=principal or "owner",
+                role=role,
+            )
         contract = session.deployed(opened).contract
     answer = {"contract": contract.name, "version": version, "before": before, "identity": contract.identity}
     if roles is not None:
@@ -67,11 +73,28 @@ def deploy(
     if json:
         screen.out_json(answer)
     else:
-        screen.out(_sentence(answer, wanted.database_url))
+        screen.out(_sentence(answer, session.place(wanted)))
 
 
-def _sentence(answer: dict[str, Any], url: str) -> str:
+@contextmanager
+def _explained(json: bool) -> Iterator[None]:
+    """Shows what is wrong with a contract as `check` does, before the one line that ends the verb."""
+    try:
+        yield
+    except ContractError as error:
+        errors = sum(found.is_error for found in error.diagnostics)
+        if not errors:
+            raise
+        if not json:
+            screen.note(coloured_findings(error.message, sys.stderr))
+        count = "an error" if errors == 1 else f"{errors} errors"
+        raise ContractError(
+            f"the contract has {count}; nothing was deployed", diagnostics=error.diagnostics
+        ) from error
+
+
+def _sentence(answer: dict[str, Any], place: str) -> str:
     name, version, before = answer["contract"], answer["version"], answer["before"]
     was = "was active already" if before == version else "is active" + (f", after {before}" if before else "")
     roles = f"; roles: {', '.join(answer['roles']) or 'none'}" if "roles" in answer else ""
-    return f"{name} version {version} {was} in {screen.plain(url)}{roles}"
+    return f"{name} version {version} {was} in {screen.plain(place)}{roles}"

@@ -84,10 +84,7 @@ def run(words: list[str]) -> int:
     except BrokenPipeError:
         return _quiet()
     except OSError as error:
-        name = f": {error.filename}" if error.filename else ""
-        wrapped = StoreError(f"{error.strerror or type(error).__name__}{name}")
-        wrapped.__cause__ = error
-        return _failed(wrapped, exits.FAILED, json, debug)
+        return _unreadable(error, json, debug)
 
 
 def _failed(error: TreadleError, code: exits.Exit, json: bool, debug: bool) -> int:
@@ -106,14 +103,31 @@ def _misused(error: typer.TyperException, json: bool) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         screen.out(error.format_message())
         return exits.USAGE.code
-    message = error.format_message().rstrip(".")
+    ours = type(error) is typer.BadParameter and error.param is None
+    message = error.message if ours else error.format_message().rstrip(".")
     path = context.command_path if context is not None else NAME
+    return _told(message, f"; see {path} --help", json)
+
+
+def _told(message: str, hint: str, json: bool) -> int:
     if json:
         body = {"code": "usage", "message": message, "recovery": "correct_request"}
         screen.out_json({"error": body})
     else:
-        screen.note(f"{screen.paint('error', 'bad', sys.stderr)}: {message}; see {path} --help")
+        screen.note(f"{screen.paint('error', 'bad', sys.stderr)}: {message}{hint}")
     return exits.USAGE.code
+
+
+def _unreadable(error: OSError, json: bool, debug: bool) -> int:
+    """A file that the command line names and that cannot be read, or output that cannot be written."""
+    what = error.strerror or type(error).__name__
+    if error.filename is not None:
+        if debug:
+            traceback.print_exception(error)
+        return _told(f"{screen.plain(str(error.filename))}: {what}", "", json)
+    wrapped = StoreError(what)
+    wrapped.__cause__ = error
+    return _failed(wrapped, exits.FAILED, json, debug)
 
 
 def _unexpected(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

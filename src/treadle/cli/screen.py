@@ -14,7 +14,8 @@ from typing import Any, Final, TextIO
 
 import typer
 
-from treadle.errors import TreadleError
+from treadle.errors import ContractError, TreadleError
+from treadle.registry import load
 
 COLOURS: Final = {"good": "green", "bad": "red", "mild": "yellow", "key": "cyan"}
 
@@ -80,6 +81,8 @@ def error_json(error: TreadleError) -> dict[str, Any]:
         value = getattr(error, name, None)
         if value not in (None, ""):
             body[name] = value
+    if isinstance(error, ContractError) and error.diagnostics:
+        body |= load("riff").to_json(error.diagnostics)
     return {"error": body}
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 import treadle
 from treadle import config
+from treadle.cli.sources import shown
 from treadle.config import Config
 from treadle.errors import ConfigError, DatabaseMissing, InvalidInput, TreadleError, UnknownName
 from treadle.model.contract import Command
@@ -18,6 +21,9 @@ from treadle.text import nearest
 
 if TYPE_CHECKING:
     from treadle.engine.state import Deployed
+
+PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*):[^/@]*(?=@)")
+"""The password in a database's address, which is never shown."""
 
 
 def settings(
@@ -30,6 +36,14 @@ def settings(
     return config.load(file=file, environment=os.environ, flags=flags, pairs=pairs or ())
 
 
+def place(wanted: Config) -> str:
+    """The database as a person would name it: a file by its path, anything else by its URL, no password."""
+    url = wanted.database_url
+    if not url.startswith("sqlite:///"):
+        return PASSWORD.sub(r"\1:•••", url)
+    return shown(Path(unquote(url.removeprefix("sqlite:///"))))
+
+
 @contextmanager
 def opened(wanted: Config, *, create: bool = False) -> Iterator[treadle.Database]:
     """The database that the settings name, closed at the end. A missing one is created by `deploy` alone."""
@@ -38,7 +52,7 @@ def opened(wanted: Config, *, create: bool = False) -> Iterator[treadle.Database
     except DatabaseMissing as error:
         origin = wanted.value("database.url").origin
         raise DatabaseMissing(
-            f"{error.message}; database.url is set by: {origin}. `treadle deploy` creates it"
+            f"there is no database at {place(wanted)} (set by: {origin}); `treadle deploy` creates it"
         ) from error
     with database:
         yield database

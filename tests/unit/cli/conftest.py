@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -46,15 +47,54 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return run
 
 
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two new projects that are deployed: `opened` has a shop, `queued` also a job at revision 1."""
+    folder = tmp_path_factory.mktemp("template")
+    monkeypatch = pytest.MonkeyPatch()
+    add = ("AddJob", f"shop_id={SHOP}", f"job_id={JOB}", "title=Menu")
+    for name, commands in (
+        ("opened", [("OpenShop", f"shop_id={SHOP}", "name=Corner")]),
+        ("queued", [("OpenShop", f"shop_id={SHOP}", "name=Corner"), add]),
+    ):
+        (folder / name).mkdir()
+        monkeypatch.chdir(folder / name)
+        assert main.run(["new", "shop"]) == 0
+        monkeypatch.chdir(folder / name / "shop")
+        assert main.run(["deploy"]) == 0
+        for words in commands:
+            assert main.run(["run", *words, "--as", "desk", "--key", words[0]]) == 0
+    monkeypatch.undo()
+    return folder
+
+
 @pytest.fixture
-def project(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+def project(call: Call, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     """`call` in a new project that is deployed, with a shop in it."""
-    assert call("new", "shop").code == 0
+    shutil.copytree(template / "opened" / "shop", tmp_path / "shop")
     monkeypatch.chdir(tmp_path / "shop")
-    assert call("deploy").code == 0
-    opened = call("run", "OpenShop", f"shop_id={SHOP}", "name=Corner", "--as", "desk", "--key", "open")
-    assert opened.code == 0, opened.err
     return call
+
+
+@pytest.fixture
+def job(call: Call, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """`call` in a project with a job at revision 1."""
+    shutil.copytree(template / "queued" / "shop", tmp_path / "shop")
+    monkeypatch.chdir(tmp_path / "shop")
+    return call
+
+
+def claim(revision: int = 1, printer: str = "", key: str = "auto") -> tuple[str, ...]:
+    """The words of a claim of the job."""
+    inputs = {
+        "shop_id": SHOP,
+        "job_id": JOB,
+        "printer_id": printer or ANN,
+        "seconds": 60,
+        "expected_revision": revision,
+    }
+    words = [f"{name}={value}" for name, value in inputs.items()]
+    return ("run", "Claim", *words, "--as", "printer-service", "--key", key)
 
 
 SHOP = "00000000-0000-4000-8000-000000000001"

@@ -115,11 +115,12 @@ def test_a_bad_setting_is_told_with_its_nearest_name(verb: tuple[str, ...], call
 
 def test_a_file_that_cannot_be_read_is_told_in_one_line(call: Call) -> None:
     done = call("check", "nowhere.riff")
-    assert (done.code, done.out) == (1, "")
-    assert done.err == "error store: No such file or directory: nowhere.riff\n"
+    assert done == (2, "", "error: nowhere.riff: No such file or directory\n")
     Path("folder").mkdir()
-    assert call("check", "folder").err == "error store: Is a directory: folder\n"
+    assert call("check", "folder").err == "error: folder: Is a directory\n"
+    assert call("check", "a\x1b[31m").err == "error: a\\x1b[31m: No such file or directory\n"
     assert call("log", "--config", "nowhere.toml").code == 2
+    assert call("run", "Claim", "--as", "me", "--input", "@nowhere.json", "--json").code == 1
 
 
 def test_debug_shows_the_traceback_and_nothing_else_does(call: Call) -> None:
