@@ -21,27 +21,6 @@ from treadle.model.facts import RevisionFact
 GENESIS: Final = bytes(32)
 """`previous` of the first record."""
 
-KINDS: Final = (
-    "command",
-    "update",
-    "deploy",
-    "roles",
-    "grant",
-    "setting",
-    "clock",
-    "restore",
-    "reimport",
-    "prune",
-    "enroll",
-    "disenroll",
-    "migrate",
-    "consumer",
-)
-"""What a record can be about. A later format may append kinds."""
-
-ACTOR_KINDS: Final = ("owner", "token", "service", "operator", "system")
-"""Who acted: the embedded owner, a bearer of a token, a named service, a local operator, Treadle itself."""
-
 QuadText: TypeAlias = tuple[str, str, str, str]
 
 
@@ -72,10 +51,10 @@ class LogRecord(NamedTuple):
         number: the commit's number, from 1 without gaps.
         time: the transaction time.
         previous: the hash of the record before, `GENESIS` for the first.
-        kind: one of `KINDS`.
+        kind: command, update, deploy, roles, grant, clock, restore, …
         name: the command's name, or what the kind is about.
         principal: the service that acted.
-        actor_kind: one of `ACTOR_KINDS`.
+        actor_kind: what the principal is: embedded, service, operator, …
         request: the request's id, 16 bytes.
         role: the role that allowed it, None where none is needed.
         actor_instance: host, process or address: recorded, never compared.

@@ -153,9 +153,15 @@ class Codec:
         return InputReader(inputs, key, self._fields_reader(f"command {name}", inputs), self._members(inputs))
 
     def facts_reader(self, facts: Mapping[str, Any]) -> dict[str, Cell]:
-        """A principal's facts as cells by name; raises `InvalidInput` for one that is not declared."""
-        cells = self.fields_reader("the principal's facts", self._facts)(facts, "facts")
-        return {field.name: cell for field, cell in zip(self._facts, cells, strict=True)}
+        """A principal's facts as cells by name; one that is not given, or None, is not there.
+
+        Raises `InvalidInput` for a fact that is not declared or of another type.
+        """
+        cells = self.fields_reader("the principal's facts", self._fact_fields())(facts, "facts")
+        return self._known_facts(cells)
+
+    def _known_facts(self, cells: Cells) -> dict[str, Cell]:
+        return {field.name: cell for field, cell in zip(self._facts, cells, strict=True) if cell is not None}
 
     # Cells to user values.
 
@@ -335,10 +341,10 @@ class Codec:
 
     def facts_decoder(self, data: bytes) -> dict[str, Cell]:
         """The inverse of `facts_encoder`."""
-        cells = self.fields_decoder(self._fact_fields())(data)
-        return {field.name: cell for field, cell in zip(self._facts, cells, strict=True) if cell is not None}
+        return self._known_facts(self.fields_decoder(self._fact_fields())(data))
 
     def _fact_fields(self) -> list[Field]:
+        # What a policy needs and the principal lacks makes the rule false, so every fact may be absent.
         return [Field(field.name, t.Optional(t.required(field.type))) for field in self._facts]
 
 

@@ -110,8 +110,12 @@ def test_facts() -> None:
     assert facts == {"team": "blue", "shops": (SHOP.bytes,)}
     assert CODEC.facts_decoder(CODEC.facts_encoder(facts)) == facts
     assert CODEC.facts_decoder(CODEC.facts_encoder({"team": "blue"})) == {"team": "blue"}
-    with pytest.raises(InvalidInput, match="facts.tem"):
+    assert CODEC.facts_reader({"shops": []}) == {"shops": ()}
+    assert CODEC.facts_reader({"team": None}) == {}
+    with pytest.raises(InvalidInput, match=r"facts\.tem"):
         CODEC.facts_reader({"tem": "blue"})
+    with pytest.raises(InvalidInput, match=r"facts\.shops\[0\]"):
+        CODEC.facts_reader({"shops": ["x"]})
 
 
 def test_fields_of_ones_own_choosing() -> None:
