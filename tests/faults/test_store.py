@@ -3,32 +3,76 @@
 from __future__ import annotations
 
 import random
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 
-from tests.faults.vfs import KINDS, Fault, FaultyDisk, Kind, every_fault
+from tests.faults.vfs import KINDS, Fault, FaultyDisk, Keep, Kind, every_fault
 from tests.support.batches import (
+    WIDER,
     Answers,
+    alter_tables,
     check_batches,
     create_tables,
+    current_table,
     run_batches,
+    write_batch,
 )
-from treadle.errors import TreadleError
+from treadle.errors import OutcomeUnknown, StoreError, TreadleError
+from treadle.ports.store import Store
 from treadle.store.sqlite import SqliteStore, open_database
+
+Work = Callable[[SqliteStore, Answers], None]
+Check = Callable[[Store, Answers], object]
+
+
+def cut_power(disk: FaultyDisk, at: int) -> None:
+    """In turn, of what was not flushed nothing, all, or any part is left."""
+    keeps: tuple[Keep, ...] = ("none", "all", random.Random(at))
+    disk.power_cut(keeps[at % 3])
 
 
 class Bench:
-    """Runs a workload on a fresh database with one fault, then cuts the power and looks at what is left."""
+    """Runs a workload on a copy of a prepared database with one fault; then the power is cut."""
 
     def __init__(self, folder: Path) -> None:
         self.disk = FaultyDisk()
         self._folder = folder
+        self._template = folder / "template.db"
         self._count = 0
+        store = open_database(str(self._template))
+        create_tables(store)
+        run_batches(store, [0], Answers())
+        store.close()
 
     def fresh(self) -> str:
+        """The path of a new copy."""
         self._count += 1
-        return str(self._folder / f"{self._count}.db")
+        path = str(self._folder / f"{self._count}.db")
+        shutil.copy(self._template, path)
+        return path
+
+    def try_every(self, kind: Kind, work: Work, check: Check) -> int:
+        """Do `work` with each fault of a kind, `check` what is left; returns how many there were."""
+
+        def run(fault: Fault) -> bool:
+            path = self.fresh()
+            store = open_database(path, vfs=self.disk.name)
+            answers = Answers({0: "acknowledged"})
+            self.disk.arm(fault)
+            work(store, answers)
+            store.close()
+            fired = self.disk.fired
+            cut_power(self.disk, fault.at)
+            store = open_database(path)
+            check(store, answers)
+            store.close()
+            return fired
+
+        return every_fault(run, kind)
 
 
 @pytest.fixture
@@ -36,48 +80,164 @@ def bench(tmp_path):
     return Bench(tmp_path)
 
 
-KEEP = ("none", "all", "some")
+def attempt(act: Callable[[], None]) -> TreadleError | None:
+    """Do something on a failing disk; the error, which must be one of ours."""
+    try:
+        act()
+    except TreadleError as error:
+        return error
+    return None
 
 
-def _keep(name: str, at: int):
-    return random.Random(at) if name == "some" else name
+def check_and_repeat(store: Store, answers: Answers) -> Answers:
+    """What is left keeps every promise; and when callers repeat, each batch is there, once."""
+    check_batches(store, answers)
+    again = Answers()
+    run_batches(store, list(answers.of), again)
+    assert set(again.of.values()) <= {"acknowledged"}
+    check_batches(store, again)
+    return again
 
 
-@pytest.mark.parametrize("keep", KEEP)
 @pytest.mark.parametrize("kind", KINDS)
-def test_batches(bench: Bench, kind: Kind, keep: str):
-    def run(fault: Fault) -> bool:
-        path = bench.fresh()
-        store = open_database(path, vfs=bench.disk.name)
-        create_tables(store)
-        answers = Answers()
-        run_batches(store, [0], answers)
-        bench.disk.arm(fault)
+def test_batches_and_checkpoints(bench: Bench, kind: Kind):
+    def work(store: SqliteStore, answers: Answers) -> None:
         run_batches(store, [1, 2], answers)
-        _checkpoint(store)
+        attempt(store.checkpoint)
         run_batches(store, [3, 4], answers)
-        store.close()
-        fired = bench.disk.fired
-        bench.disk.power_cut(_keep(keep, fault.at))
+
+    assert bench.try_every(kind, work, check_and_repeat) > 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_altering_a_table(bench: Bench, kind: Kind):
+    def work(store: SqliteStore, answers: Answers) -> None:
+        answers.hear(-1, attempt(lambda: alter_tables(store)))
+        run_batches(store, [1], answers)
+
+    def check(store: Store, answers: Answers) -> None:
+        told = answers.of.pop(-1)
+        with store.read() as tx:
+            altered = current_table(tx) == WIDER
+        if told != "unknown":
+            assert altered == (told == "acknowledged")
+        again = check_and_repeat(store, answers)
+        alter_tables(store)
+        check_batches(store, again)
+
+    assert bench.try_every(kind, work, check) > 5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_creating_a_database(tmp_path, kind: Kind):
+    disk = FaultyDisk()
+
+    def run(fault: Fault) -> bool:
+        path = str(tmp_path / f"{fault.at}.db")
+        disk.arm(fault)
+        answers = Answers()
+
+        def create() -> None:
+            store = open_database(path, vfs=disk.name)
+            try:
+                answers.hear(-1, attempt(lambda: create_tables(store)))
+                if answers.of[-1] == "acknowledged":
+                    run_batches(store, [1], answers)
+            finally:
+                store.close()
+
+        opened = attempt(create) is None
+        fired = disk.fired
+        cut_power(disk, fault.at)
         store = open_database(path)
-        check_batches(store, answers)
-        _repeat(store, answers)
+        told = answers.of.pop(-1, "nothing happened")
+        with store.read() as tx:
+            there = current_table(tx) is not None
+        assert told == "unknown" or there == (opened and told == "acknowledged")
+        create_tables(store)
+        check_and_repeat(store, answers)
         store.close()
         return fired
 
-    assert every_fault(run, kind) > 20
+    assert every_fault(run, kind) > 10
 
 
-def _checkpoint(store: SqliteStore) -> None:
-    try:
-        store.checkpoint()
-    except TreadleError:
+@pytest.mark.parametrize("kind", ["error", "full", "broken"])
+def test_service_resumes_when_the_cause_is_gone(bench: Bench, kind: Kind):
+    """The same handle goes on after the disk is repaired, without being opened again."""
+
+    def work(store: SqliteStore, answers: Answers) -> None:
+        run_batches(store, [1, 2], answers)
+        bench.disk.repair()
+        run_batches(store, [1, 2, 3], answers)
+        assert set(answers.of.values()) == {"acknowledged"}
+        check_batches(store, answers)
+
+    def run(fault: Fault) -> bool:
+        store = open_database(bench.fresh(), vfs=bench.disk.name)
+        bench.disk.arm(fault)
+        work(store, Answers({0: "acknowledged"}))
+        store.close()
+        return bench.disk.fired
+
+    assert every_fault(run, kind) > 10
+
+
+def test_nothing_is_answered_after_a_failed_flush(bench: Bench):
+    """Not even what was committed before: until a full checkpoint was flushed."""
+    store = open_database(bench.fresh(), vfs=bench.disk.name)
+    run_batches(store, [1], Answers())
+    bench.disk.arm(Fault(1, "broken", frozenset({"sync"})))
+    with pytest.raises(OutcomeUnknown):
+        write_batch(store, 2)
+    with pytest.raises(StoreError, match="flush"), store.read():
         pass
+    with pytest.raises(StoreError, match="flush"), store.write():
+        pass
+    with pytest.raises(StoreError, match="flush"):
+        store.checkpoint()
+    bench.disk.repair()
+    answers = Answers()
+    run_batches(store, [0, 1, 2], answers)
+    check_batches(store, answers)
+    store.close()
 
 
-def _repeat(store: SqliteStore, answers: Answers) -> None:
-    """A caller repeats what was not acknowledged: then each batch is there, once."""
-    again = Answers()
-    run_batches(store, list(answers.of), again)
-    assert set(again.of.values()) == {"acknowledged"}
-    check_batches(store, again)
+def test_a_failed_flush_that_the_next_one_mends_is_no_riddle(bench: Bench):
+    """One failed flush, then a full checkpoint succeeds: the answer is that nothing happened."""
+    store = open_database(bench.fresh(), vfs=bench.disk.name)
+    bench.disk.arm(Fault(1, "error", frozenset({"sync"})))
+    with pytest.raises(StoreError, match="nothing was changed"):
+        write_batch(store, 1)
+    assert bench.disk.fired
+    check_batches(store, Answers({0: "acknowledged", 1: "nothing happened"}))
+    store.close()
+
+
+def test_a_snapshot_that_is_open_during_a_failed_flush_goes_on(bench: Bench):
+    store = open_database(bench.fresh(), vfs=bench.disk.name)
+    with store.read() as tx:
+        run_batches(store, [1], Answers())
+        bench.disk.arm(Fault(1, "error", frozenset({"sync"})))
+        with pytest.raises(OutcomeUnknown):  # the open snapshot keeps the checkpoint from being a full one
+            write_batch(store, 2)
+        assert tx.head().number == 1
+    write_batch(store, 2)
+    check_batches(store, Answers(dict.fromkeys((0, 1, 2), "acknowledged")))
+    store.close()
+
+
+def test_a_background_checkpoint_that_fails_is_made_good(bench: Bench, monkeypatch):
+    monkeypatch.setattr("treadle.store.sqlite.checkpoint.PAGES_OF_SMALL", 10)
+    store = open_database(bench.fresh(), vfs=bench.disk.name)
+    bench.disk.arm(Fault(1, "error", frozenset({"sync"})))
+    answers = Answers({0: "acknowledged"})
+    for number in range(1, 20):
+        run_batches(store, [number], answers)
+    assert bench.disk.fired
+    run_batches(store, [number for number, told in answers.of.items() if told != "acknowledged"], answers)
+    assert set(answers.of.values()) == {"acknowledged"}
+    check_batches(store, answers)
+    store.close()
+    bench.disk.power_cut("none")
+    assert apsw.Connection(str(store.path)).pragma("integrity_check") == "ok"

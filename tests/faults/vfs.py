@@ -38,6 +38,9 @@ import apsw
 Kind: TypeAlias = Literal["error", "full", "broken", "torn", "late"]
 Operation: TypeAlias = Literal["write", "sync", "truncate", "delete", "open"]
 
+Keep: TypeAlias = Literal["all", "none"] | random.Random
+"""What a power cut leaves of that which was not flushed."""
+
 KINDS: tuple[Kind, ...] = ("error", "full", "broken", "torn", "late")
 SECTOR = 512
 
@@ -143,7 +146,7 @@ class FaultyDisk(apsw.VFS):
     def xGetLastError(self) -> tuple[int, str | None]:
         return errno.EIO, "the disk failed on purpose"
 
-    def power_cut(self, keep: Literal["all", "none"] | random.Random = "none") -> None:
+    def power_cut(self, keep: Keep = "none") -> None:
         """Leave in the files only what a disk may hold after a loss of power; close all handles before.
 
         Flushed data stays. Of the rest all, nothing, or (given a `Random`) any part stays, sector by sector.
@@ -199,8 +202,7 @@ class _File(apsw.VFSFile):
     def xSync(self, flags: int) -> None:
         kind = self._disk.allows("sync")
         if kind in (None, "late"):
-            super().xSync(flags)
-            self._disk.flushed(self._path)
+            self._disk.flushed(self._path)  # the power cut is pretended, so a real flush would only take time
         if kind is not None:
             raise _failure("SQLITE_IOERR_FSYNC")
 
@@ -215,7 +217,7 @@ class _File(apsw.VFSFile):
             raise _failure("SQLITE_IOERR_TRUNCATE")
 
 
-def _survive(path: str, changes: list[_Change], keep: Literal["all", "none"] | random.Random) -> None:
+def _survive(path: str, changes: list[_Change], keep: Keep) -> None:
     with open(path, "r+b") as file:
         image = bytearray(file.read())
         for change in reversed(changes):

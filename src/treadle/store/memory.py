@@ -24,6 +24,7 @@ from treadle.ports.store import (
     Table,
 )
 from treadle.store.handle import ENDED, NO_RECORD, Lifetime, Turn, check_successor, deadline, no_table
+from treadle.store.memory_queries import MemoryWalks
 from treadle.store.versions import VersionedMap
 
 CAPABILITIES: Final = Capabilities(durable=False, processes=False, server_clock=False)
@@ -79,7 +80,7 @@ def _index_key(spec: IndexSpec, cells: Cells, key: bytes) -> bytes | None:
     return pack(tuple(cells[position] for position in spec.positions)) + key
 
 
-class MemoryRead:
+class MemoryRead(MemoryWalks):
     """A snapshot of a memory database."""
 
     __slots__ = ("_data", "_sequence")

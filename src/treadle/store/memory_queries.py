@@ -7,7 +7,7 @@ range of bytes: the packed fixed fields, then what the edges say of the next one
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from treadle.model.facts import Row
 from treadle.model.packing import pack
@@ -16,9 +16,6 @@ from treadle.ports.queries import Group, Walk
 from treadle.ports.store import Table
 from treadle.store.summaries import summary
 from treadle.store.versions import VersionedMap
-
-if TYPE_CHECKING:
-    from treadle.store.memory import EntityData
 
 _ABOVE: Final = b"\xff"
 """After every packed cell: each begins with a smaller byte."""
@@ -53,10 +50,10 @@ def _leading(walk: Walk) -> tuple[Any, ...]:
 
     An entry holds the whole key after the index fields, so a fixed field of the key stands there again.
     """
-    if walk.index is None or len(walk.fixed) <= len(walk.index.positions):
+    if walk.along is None or len(walk.fixed) <= len(walk.along.positions):
         return walk.fixed
     known = dict(zip(walk.columns, walk.fixed, strict=False))
-    leading = list(walk.fixed[: len(walk.index.positions)])
+    leading = list(walk.fixed[: len(walk.along.positions)])
     for place in range(walk.table.key_count):
         if place not in known:
             break
@@ -71,27 +68,28 @@ class MemoryWalks:
 
     _sequence: int
 
-    def _entity(self, table: Table) -> EntityData:
+    def _entity(self, table: Table) -> Any:
+        """The maps of an entity table; the store's transactions have it."""
         raise NotImplementedError
 
     def walk(self, walk: Walk, budget: int, hits: int) -> Iterator[tuple[bool, Row]]:
         passes = holds(walk.filters)
-        left = budget
-        for row in self._rows(walk):
+        last: Row | None = None
+        for seen, row in enumerate(self._rows(walk)):
+            if seen == budget and last is not None:
+                yield False, last
+                return
             if passes(row.cells):
                 yield True, row
-            left -= 1
-            if not left:
-                yield False, row
-                return
+            last = row
 
     def _rows(self, walk: Walk) -> Iterator[Row]:
         entity = self._entity(walk.table)
-        if walk.index is None:
+        if walk.along is None:
             for _, row in self._entries(entity.rows, walk):
                 yield row
             return
-        for _, key in self._entries(entity.indexes[walk.index.name], walk):
+        for _, key in self._entries(entity.indexes[walk.along.name], walk):
             row = self._entity(walk.table).rows.get(pack(key), self._sequence)
             if row is not None:
                 yield row

@@ -7,7 +7,7 @@ each of which keeps them prepared.
 from __future__ import annotations
 
 from operator import is_not
-from typing import Final
+from typing import Any, Final
 
 from treadle.errors import TooLarge, check
 from treadle.model.facts import Cells, Key, Range
@@ -110,6 +110,7 @@ class TableStatements:
         self._whole = Mask(self, (False,) * table.key_count + (True,) * (len(self.columns) - table.key_count))
         self._masks: dict[tuple[bool, ...], Mask] = {}
         self._probes: dict[tuple[str, int], str] = {}
+        self.walks: Any = None  # the statements of `queries`, once something is asked
 
     def mask(self, before: Cells, after: Cells) -> Mask:
         """The update for a row that goes from `before` to `after`.

@@ -87,6 +87,11 @@ class SqliteStore:
         weakref.finalize(self, self._checkpointer.end)
         forks.watch(self)
 
+    @property
+    def path(self) -> str:
+        """The database's file."""
+        return self._place.path
+
     def read(self) -> _ReadBlock:
         """A snapshot for the length of the block."""
         return _ReadBlock(self)

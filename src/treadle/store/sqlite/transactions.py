@@ -14,6 +14,7 @@ from treadle.ports.store import Head, LogEntry, QuadText, StoredEvent, Table
 from treadle.store.handle import ENDED, NO_RECORD, check_successor
 from treadle.store.sqlite.cells import decode_u64, encode_u64
 from treadle.store.sqlite.failures import guarded, translated
+from treadle.store.sqlite.queries import SqliteWalks
 from treadle.store.sqlite.statements import Mask, TableStatements, alteration, definition
 
 _HEAD: Final = "SELECT number, time, hash FROM treadle_log ORDER BY number DESC LIMIT 1"
@@ -71,7 +72,7 @@ class Shared:
         return known
 
 
-class SqliteRead:
+class SqliteRead(SqliteWalks):
     """A snapshot of a SQLite database."""
 
     __slots__ = ("_db", "_shared")
