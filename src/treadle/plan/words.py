@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
@@ -57,11 +58,15 @@ def _chain(expr: c.Binary) -> tuple[str, int]:
         spine.append(first)
         first = first.left
     text, level = _text(first)
+    parts = deque([text])
     for node in reversed(spine):
         own = _LEVEL[node.op]
-        left = text if level >= own else f"({text})"
-        text, level = f"{left} {node.op} {_bracketed(node.right, own + 1)}", own
-    return text, level
+        if level < own:
+            parts.appendleft("(")
+            parts.append(")")
+        parts.append(f" {node.op} {_bracketed(node.right, own + 1)}")
+        level = own
+    return "".join(parts), level
 
 
 def _bracketed(expr: c.Expr, least: int) -> str:
