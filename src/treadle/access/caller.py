@@ -15,6 +15,7 @@ class Caller(NamedTuple):
     at a restart. `instance` says which process of it (recorded, not compared). `role` names a role of
     the database, or None for the embedded owner of the file, who may run every command. `tenant` is the
     partition value the caller is bound to, as text, or ''. `facts` are the principal's facts as cells.
+    `token` is the digest of the token that the request came with, so that the batch can look again.
     """
 
     principal: str
@@ -23,3 +24,4 @@ class Caller(NamedTuple):
     tenant: str = ""
     facts: Mapping[str, Any] = NO_FACTS
     kind: str = "owner"
+    token: str | None = None

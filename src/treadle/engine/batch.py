@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from treadle import limits
+from treadle.access import tokens
+from treadle.access.caller import Caller
+from treadle.access.tokens import Token
 from treadle.engine import state as states
 from treadle.engine.overlay import Overlay
 from treadle.engine.state import Deployed, State
@@ -50,6 +53,7 @@ class Batch:
         self.receipts: dict[bytes, int | None] = {}
         self._wanted: dict[bytes, None] = {}
         self._contracts = contracts
+        self._tokens: dict[str, Token] = {}
         self._entries: list[LogEntry] = []
         self._receipts: list[tuple[bytes, int]] = []
         self._events: list[StoredEvent] = []
@@ -78,6 +82,18 @@ class Batch:
         for ordinal, event in enumerate(entry.events):
             self._events.append(StoredEvent(number, ordinal, event.name, event.partition, event.fields))
         return number
+
+    def check_token(self, caller: Caller) -> None:
+        """Raise `Denied` unless the caller's token, if it came with one, is valid at the sealed time."""
+        if caller.token is None:
+            return
+        known = self._tokens.get(caller.token)
+        if known is None:
+            data = self.tx.setting(tokens.PREFIX + caller.token)
+            if data is None:
+                raise tokens.refused()
+            known = self._tokens[caller.token] = tokens.decode(data)
+        known.check(self.time)
 
     def contract(self, identity: bytes) -> Deployed:
         """A contract that was deployed before, for a receipt that was made under it."""

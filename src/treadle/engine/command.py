@@ -6,12 +6,13 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from treadle.access.caller import Caller
 from treadle.engine.batch import Batch
 from treadle.engine.job import Job
 from treadle.engine.receipt import Receipt
 from treadle.engine.request import Admitted, Request, admit, check_history
 from treadle.engine.state import Deployed
-from treadle.errors import Internal, KeyExpired, KeyReused, TerminalFailure, TreadleError
+from treadle.errors import Denied, Internal, KeyExpired, KeyReused, TerminalFailure, TreadleError
 from treadle.model import canonical, record
 from treadle.model.facts import Cells, Sealed, Verdict
 from treadle.model.record import EventImage, LogRecord, RowImage
@@ -65,10 +66,13 @@ class CommandJob(Job):
         if self.admitted.deployed is not batch.state.deployed:
             self.admitted = admit(self.request, batch.state, self._clock, self._ids, self._ids_kept(batch))
         admitted = self.admitted
-        batch.state.roles.check_command(self.request.caller, admitted.plan.name)
+        caller = self.request.caller
+        batch.check_token(caller)
+        batch.state.roles.check_command(caller, admitted.plan.name)
+        check_tenant(admitted, caller)
         batch.want_receipts(admitted.identities)
         services = self._services(batch)
-        batch.overlay.want(admitted.plan.access(admitted.input, services, self.request.caller.facts))
+        batch.overlay.want(admitted.plan.access(admitted.input, services, caller.facts))
 
     def _step(self, batch: Batch) -> None:
         if not self._replay(batch):
@@ -186,6 +190,19 @@ class CommandJob(Job):
             changes=row_images(deployed, verdict),
             events=event_images(deployed, verdict),
         )
+
+
+def check_tenant(admitted: Admitted, caller: Caller) -> None:
+    """Raise `Denied` where the caller is bound to a tenant and the command belongs to another partition."""
+    if not caller.tenant:
+        return
+    expression = admitted.plan.declaration.partition
+    partition = admitted.plan.partition(admitted.input)
+    if expression is not None and partition is not None:
+        shown = admitted.deployed.codec.json(expression.type, True)(partition[0])
+        if shown == caller.tenant:
+            return
+    raise Denied("the caller is bound to one tenant, and this command belongs to another partition")
 
 
 def outcome_bytes(deployed: Deployed, command: str, verdict: Verdict) -> bytes | None:
