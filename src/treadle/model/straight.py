@@ -2,9 +2,9 @@
 
 Every command runs several record encoders, and a loop over a record's fields spends more time on the
 loop than on the fields: ten fields took 1.6 µs in a loop over closures and take 0.5 µs as one expression
-(`bench/encode.py`, CPython 3.11). So the body of a record's encoder is written out once, when its type is compiled,
-as `dataclasses` writes `__init__`. The text holds nothing but numbered names: field names, tags and
-tables come in through the namespace, so no declaration can become code.
+(`bench/encode.py`, CPython 3.11). So the body of a record's encoder is written out once, when its type
+is compiled, as `dataclasses` writes `__init__`. The text holds nothing but numbered names: field names,
+tags and tables come in through the namespace, so no declaration can become code.
 """
 
 from __future__ import annotations

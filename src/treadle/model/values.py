@@ -19,6 +19,7 @@ from treadle.model.contract import Contract, Event, Field
 from treadle.model.facts import Cell, Cells
 from treadle.model.fields import Fields
 from treadle.model.inputs import InputReader
+from treadle.model.json_text import scan_json
 from treadle.model.reading import Read, Refusal
 from treadle.model.scalars import date_text, decimal_text, timestamp_text, uuid_text
 from treadle.model.showing import Show, datetime_of, shown_json
@@ -365,6 +366,7 @@ __all__ = [
     "datetime_of",
     "decimal_text",
     "parse_word",
+    "scan_json",
     "timestamp_text",
     "uuid_text",
 ]

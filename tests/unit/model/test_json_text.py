@@ -103,12 +103,13 @@ def test_time_is_linear(make: Any) -> None:
         data = make(n)
         best = 9.9
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             try:
                 scan_json(data)
             except Malformed:
                 pass
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
-    assert took(40_000) < 20 * took(5_000) + 0.02
+    # Linear is 16 times, quadratic 256 times; the machine may be busy with other things.
+    assert took(80_000) < 50 * took(5_000) + 0.1
