@@ -1,4 +1,4 @@
-"""Make the parse table from the grammar: `python -m treadle.riffql.generate`. The only module that needs Lark."""
+"""Make the parse table from the grammar: `python -m treadle.riffql.generate`. Only this needs Lark."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class _Reader:
         return None
 
     def _begins(self, kind: str, here: int) -> bool:
-        """Unwind to where `kind` begins a clause. A word that may be a name counts where its clause follows."""
+        """Unwind to where `kind` begins a clause; a word that may be a name needs its clause after it."""
         follows = self.tokens[here + 1].kind
         if kind in ("GROUP", "ORDER") and follows != "BY":
             return False
