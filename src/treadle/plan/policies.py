@@ -2,7 +2,7 @@
 
 A rule allows an operation on a row; several rules for one operation are alternatives, and an operation
 without a rule is not allowed. A row that may not be read looks absent. A rule that needs a fact which the
-principal does not have, or whose arithmetic fails, allows nothing.
+principal does not have, or whose arithmetic fails, allows nothing; an absent optional fact is null.
 
 `exists Entity.index(…)` asks the state before the command.
 """
@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from treadle.errors import Denied
 from treadle.model import contract as c
 from treadle.model.facts import Cells, Range, Row, Sealed, View
+from treadle.model.types import Optional
 from treadle.plan.expressions import Function, OutOfRange, compile_expr, misplaced, walk
 
 Allows: TypeAlias = Callable[[Cells, Sealed, View], bool]
@@ -86,7 +87,7 @@ def _leaf(positions: Mapping[str, int]) -> Callable[[c.Expr], Function]:
                 position = positions[expr.field]
                 return lambda frame: frame[_CELLS][position]
             case c.PrincipalFact():
-                return _fact(expr.name)
+                return _fact(expr.name, absent_is_null=isinstance(expr.type, Optional))
             case c.Exists():
                 return _exists(expr, tuple(compile_expr(arg, leaf) for arg in expr.args))
             case _:
@@ -95,12 +96,12 @@ def _leaf(positions: Mapping[str, int]) -> Callable[[c.Expr], Function]:
     return leaf
 
 
-def _fact(name: str) -> Function:
+def _fact(name: str, *, absent_is_null: bool) -> Function:
     def fact(frame: Any) -> Any:
         facts = frame[_FACTS]
-        if name not in facts:
+        if name not in facts and not absent_is_null:
             raise _NoFact
-        return facts[name]
+        return facts.get(name)
 
     return fact
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from treadle import limits
-from treadle.errors import InvalidInput, check
+from treadle.errors import InvalidInput, TooLarge, check
 from treadle.model import contract as c
 from treadle.model.facts import Access, Cells, Key, RevisionFact, RowChange, RowRef, Sealed, Verdict, View
 from treadle.plan.entities import EntityPlan
@@ -62,6 +62,9 @@ class ReimportPlan:
         self._present = failure(reimport.failure, declared, _leaf)
         self._success = payload(reimport.success, declared, _leaf)
         self._references = tuple(_references(self.entity, entities))
+        members = self.entity.members
+        self._row_bound = self.entity.sizes.record_bound(members)
+        self._any_measure = self.entity.sizes.record_measure(members)
         self._measure = self.entity.sizes.row_measure(self.entity.name)
         self._write = Write(reimport.input.name, self.entity, True, unwritten, {}, {})
         self._checks = tuple(_checks(self.entity))
@@ -86,9 +89,11 @@ class ReimportPlan:
         """Decide a chunk. `revisions` are the exported ones, one a record.
 
         Answers the reimport's failure outcome where a row is present, and the terminal failures of any
-        command. Raises `InvalidInput`, with the record's path, for what cannot be a row of this database.
+        command. Raises `InvalidInput`, with the record's path, for what cannot be a row of this database, and
+        `TooLarge` for a chunk over a command's limit.
         """
         check(len(records) == len(revisions), "one exported revision a record")
+        self._check_size(records)
         for problem in self._refusals(records, view):
             raise InvalidInput(
                 _REFUSED[problem.code], path=f"{self.input.name}[{problem.record}].{problem.where}"
@@ -117,6 +122,15 @@ class ReimportPlan:
             (),
             tuple(facts) if self.entity.workflow is not None else (),
         )
+
+    def _check_size(self, records: Sequence[Cells]) -> None:
+        """Input and rows together are every record twice."""
+        if 2 * len(records) * self._row_bound > limits.COMMAND_BYTES:
+            size = 2 * sum(map(self._any_measure, records))
+            if size > limits.COMMAND_BYTES:
+                raise TooLarge(
+                    f"input and rows have {size} bytes, over {limits.COMMAND_BYTES}; send fewer records"
+                )
 
     def _restore(
         self, record: Cells, exported: int, view: View, seen: set[Key], changes: list[RowChange]

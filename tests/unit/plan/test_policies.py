@@ -50,6 +50,9 @@ contract Wards version 1 {
     allow create when ward in principal.wards
     allow delete when ward in principal.wards
   }
+  row policy Nameless on Plain {
+    allow read when principal.nick is null
+  }
   row policy Staffed on Shift {
     allow read when exists Nurse.by_team(house, team)
     allow create when exists Nurse.by_team(house, team)
@@ -99,6 +102,11 @@ contract Wards version 1 {
     idempotency_key key
     delete Ward(house, ward) as gone else NoWard {} cascade TooManyBeds {}
     return Dropped {}
+  }
+  command Glance {
+    input house: u64 input id: u64
+    read Plain(house, id) as seen else Missing {}
+    return Seen {}
   }
   command Bedding {
     input key: string<128> input house: u64 input bed: u64
@@ -203,3 +211,10 @@ def test_a_rule_may_ask_an_index(machine: Machine) -> None:
     machine.put("Nurse", 1, 1, 4)
     assert machine.run("Begin", house=1, id=1, team=4, facts=TEAM_5).success
     assert machine.plan.commands["Begin"].ranges
+
+
+def test_an_absent_optional_fact_is_null(machine: Machine) -> None:
+    machine.put("Plain", 1, 1, 5)
+    assert machine.run("Glance", house=1, id=1, facts={"team": 5}).outcome == "Seen"
+    assert machine.run("Glance", house=1, id=1, facts={"nick": None}).outcome == "Seen"
+    assert machine.run("Glance", house=1, id=1, facts={"nick": "x"}).outcome == "Missing"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.machine import Machine, answer
 from treadle import limits
-from treadle.errors import InvalidInput
+from treadle.errors import InvalidInput, TooLarge
 from treadle.model.facts import RevisionFact
 
 SOURCE = """
@@ -171,3 +171,11 @@ def test_a_child_is_checked_against_its_root_and_its_size(machine: Machine) -> N
     huge = (1, 1, 5, ("x" * 60_000,) * 20)
     assert answer(plan.evaluate([huge], [1], machine.view)) == "row_too_large"
     assert plan.problems([huge], [1], machine.view) == [(0, "row_too_large", "Slot")]
+
+
+def test_a_chunk_is_bounded_like_any_command(machine: Machine) -> None:
+    plan = machine.plan.reimports["RestoreSlots"]
+    records = [(1, number, 5, ("x" * 50_000,) * 20) for number in range(9)]
+    with pytest.raises(TooLarge, match="fewer records"):
+        plan.evaluate(records, [1] * 9, machine.view)
+    assert plan.evaluate(records[:8], [1] * 8, machine.view).success
