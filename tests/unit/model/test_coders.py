@@ -119,6 +119,22 @@ def test_numbers_out_of_range_are_never_written(value: Any) -> None:
         coders.writer(coders.U64)(value)
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x0a\x00\x00\x00\x02a\x00",
+        b"\x0a\x00\x00\x00\x01\xff",
+        b"\x0a\x00\x00\x00\x02a",
+        b"\x0a\x00\x00",
+        b"\x0b\x00\x00\x00\x01a",
+    ],
+)
+def test_text_is_utf8_without_nul_and_whole(data: bytes) -> None:
+    for coder in (coders.STRING, coders.LABEL):
+        with pytest.raises(DatabaseCorrupt):
+            coders.reader(coder)(data)
+
+
 def test_lists_of_optionals_have_nulls() -> None:
     assert both(compounds.list_(compounds.optional(coders.U64)), (None, 1))[5:6] == b"\x00"
 

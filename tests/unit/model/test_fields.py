@@ -54,6 +54,11 @@ def test_an_unknown_field_names_the_nearest() -> None:
     assert "the nearest is title" in error.message
 
 
+def test_an_unknown_field_is_found_where_nothing_is_absent() -> None:
+    assert refused({**PYTHON, "note": "n", "extra": 1}).path == "thing.extra"
+    assert refused({**PYTHON, "note": "n", "extra": None}).path == "thing.extra"
+
+
 def test_a_misspelt_name_is_the_cause_not_the_field_that_is_then_missing() -> None:
     given = {**PYTHON, "titel": "x"}
     del given["title"]

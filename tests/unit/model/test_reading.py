@@ -231,6 +231,8 @@ class BrokenMapping(collections.UserDict[str, Any]):
         (t.UUID, "00000000-0000-0000-0000-00000000000g", "36 characters"),
         (t.UUID, "00000000-0000-0000-0000-0000000000 0", "36 characters"),
         (t.UUID, "00000000-0000-0000-0000-00000000-000", "36 characters"),
+        (t.UUID, "00000000-0000-0000-0000-0000000000  ", "36 characters"),
+        (t.UUID, "00000000-0000-0000-0000-0000000000--", "36 characters"),
         (t.UUID, "00000000-0000-0000-0000-00000000000٣", "36 characters"),
         (t.String(3), b"abc", "not bytes"),
         (t.String(3), "abcd", "4 bytes of UTF-8"),
