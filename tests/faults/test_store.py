@@ -76,8 +76,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path):
-    return Bench(tmp_path)
+def bench(quick_path):
+    return Bench(quick_path)
 
 
 def attempt(act: Callable[[], None]) -> TreadleError | None:
@@ -129,11 +129,11 @@ def test_altering_a_table(bench: Bench, kind: Kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_creating_a_database(tmp_path, kind: Kind):
+def test_creating_a_database(quick_path, kind: Kind):
     disk = FaultyDisk()
 
     def run(fault: Fault) -> bool:
-        path = str(tmp_path / f"{fault.at}.db")
+        path = str(quick_path / f"{fault.at}.db")
         disk.arm(fault)
         answers = Answers()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Sequence
 
 from treadle.errors import Busy, Closed, ForkedHandle, InvariantBroken, check
 from treadle.model.types import Optional
-from treadle.ports.store import Head, Table
+from treadle.ports.store import Head, LogEntry, Table
 
 NO_RECORD = Head(0, 0, bytes(32))
 """The head of a database that has no log record yet."""
@@ -103,6 +104,13 @@ ENDED = Ended()
 def no_table(table: Table) -> InvariantBroken:
     """The error of a statement about a table that was never created."""
     return InvariantBroken(f"internal invariant broken: no table {table.name} was created")
+
+
+def check_follows(head: Head, entries: Sequence[LogEntry]) -> None:
+    """Raise unless the log records go on where the head stands, without a gap."""
+    numbers = [entry.number for entry in entries]
+    expected = list(range(head.number + 1, head.number + 1 + len(entries)))
+    check(numbers == expected, "log records follow one another without a gap")
 
 
 def check_successor(before: Table, after: Table) -> None:

@@ -23,7 +23,16 @@ from treadle.ports.store import (
     StoredEvent,
     Table,
 )
-from treadle.store.handle import ENDED, NO_RECORD, Lifetime, Turn, check_successor, deadline, no_table
+from treadle.store.handle import (
+    ENDED,
+    NO_RECORD,
+    Lifetime,
+    Turn,
+    check_follows,
+    check_successor,
+    deadline,
+    no_table,
+)
 from treadle.store.memory_queries import MemoryWalks
 from treadle.store.versions import VersionedMap
 
@@ -131,7 +140,8 @@ class MemoryRead(MemoryWalks):
         prefix = pack(range_.values)
         found: list[Key] = []
         for entry, key in self._entity(table).indexes[range_.index].items(self._sequence, start=prefix):
-            if len(found) >= range_.limit or not entry.startswith(prefix):
+            # FF goes on with the last cell's bytes: a longer cell, and all that follow are longer ones too.
+            if len(found) >= range_.limit or not entry.startswith(prefix) or entry[len(prefix)] == 0xFF:
                 break
             found.append(key)
         return found
@@ -229,11 +239,9 @@ class MemoryWrite(MemoryRead):
             self._put(self._data.uniques, entry, key)
 
     def append_log(self, entries: Sequence[LogEntry]) -> None:
-        number = self.head().number
+        check_follows(self.head(), entries)
         for entry in entries:
-            number += 1
-            check(entry.number == number, "log records follow one another without a gap")
-            self._put(self._data.log, number, entry)
+            self._put(self._data.log, entry.number, entry)
 
     def write_receipts(self, receipts: Sequence[tuple[bytes, int]]) -> None:
         for identity, number in receipts:

@@ -61,6 +61,10 @@ class _Clause(NamedTuple):
     values: tuple[Any, ...] = ()
 
 
+NEVER: Final = _Clause("?", (0,))
+"""Holds for no row. Bound, since beside a constant false SQLite may find no use for the index it is told."""
+
+
 class WalkStatements:
     """The statements about ranges of one entity table."""
 
@@ -171,14 +175,14 @@ class WalkStatements:
         if one.op == "in":
             return self._in(one.position, one.value)
         if one.value is None:
-            return _Clause("0")
+            return NEVER
         if one.op == "prefix":
             return self._prefix(one.position, one.value)
         return self._compare(one.position, one.op, one.value)
 
     def _in(self, place: int, entries: Sequence[Any]) -> _Clause:
         if not entries:
-            return _Clause("0")
+            return NEVER
         encode = self._encoders[place]
         values = [encode(entry) for entry in entries]
         values += values[-1:] * (_padded(len(values)) - len(values))  # so that few texts serve all lengths

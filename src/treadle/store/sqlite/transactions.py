@@ -11,7 +11,7 @@ from treadle.errors import check
 from treadle.model.facts import Key, Range, Row, RowChange, UniqueRef
 from treadle.model.packing import pack, unpack
 from treadle.ports.store import Head, LogEntry, QuadText, StoredEvent, Table
-from treadle.store.handle import ENDED, NO_RECORD, check_successor
+from treadle.store.handle import ENDED, NO_RECORD, check_follows, check_successor
 from treadle.store.sqlite.cells import decode_u64, encode_u64
 from treadle.store.sqlite.failures import guarded, translated
 from treadle.store.sqlite.queries import SqliteWalks
@@ -263,12 +263,7 @@ class SqliteWrite(SqliteRead):
 
     @guarded
     def append_log(self, entries: Sequence[LogEntry]) -> None:
-        first = self.head().number + 1
-        numbers = [entry.number for entry in entries]
-        check(
-            numbers == list(range(first, first + len(entries))),
-            "log records follow one another without a gap",
-        )
+        check_follows(self.head(), entries)
         self._db.executemany(_APPEND, entries)
 
     @guarded

@@ -1,0 +1,198 @@
+"""Rows, indexes, tombstones, unique entries, and tables that grow."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.tables import JOB, SHOP, changed, created, deleted, job, job_key
+from treadle.errors import InvariantBroken
+from treadle.model import types
+from treadle.model.facts import Range, Row
+from treadle.ports.store import Column, IndexSpec
+
+PRINTER = b"p" * 16
+
+
+@pytest.fixture
+def tx(store):
+    """A write transaction in which the jobs' table is there."""
+    with store.write() as made:
+        made.create_table(JOB)
+        yield made
+
+
+def add(tx, *rows) -> None:
+    tx.write_rows(JOB, [created(JOB, row) for row in rows], [1] * len(rows))
+
+
+def test_rows_come_in_the_order_of_the_keys_asked_for(tx):
+    add(tx, *(job(number) for number in range(5)))
+    keys = [job_key(number) for number in (3, 9, 0, 3)]
+    assert tx.rows(JOB, keys) == [Row(1, job(3), 1), None, Row(1, job(0), 1), Row(1, job(3), 1)]
+    assert tx.rows(JOB, []) == []
+
+
+def test_one_batch_inserts_updates_and_deletes(tx):
+    add(tx, job(1), job(2), job(3))
+    rows = tx.rows(JOB, [job_key(number) for number in (1, 2, 3)])
+    tx.write_rows(
+        JOB,
+        [
+            changed(JOB, rows[0], job(1, state="Printing", printer=PRINTER, fence=2**64 - 1)),
+            deleted(JOB, rows[1]),
+            created(JOB, job(4)),
+            changed(JOB, rows[2], job(3)),
+        ],
+        [7, 8, 9, 10],
+    )
+    assert tx.scan(JOB, None, 10) == [
+        Row(2, job(1, state="Printing", printer=PRINTER, fence=2**64 - 1), 7),
+        Row(2, job(3), 10),
+        Row(1, job(4), 9),
+    ]
+
+
+@pytest.mark.parametrize("wrong", ["insert", "update", "delete"])
+def test_a_change_that_does_not_fit_what_is_stored_is_refused(tx, wrong):
+    add(tx, job(1))
+    change = {
+        "insert": created(JOB, job(1)),
+        "update": changed(JOB, Row(1, job(2), 1), job(2, title="other")),
+        "delete": deleted(JOB, Row(1, job(2), 1)),
+    }[wrong]
+    with pytest.raises(InvariantBroken):
+        tx.write_rows(JOB, [change], [2])
+
+
+def test_scan_goes_page_by_page(tx):
+    add(tx, *(job(number) for number in range(7)))
+    pages, after = [], None
+    while page := tx.scan(JOB, after, 3):
+        pages.append([row.cells for row in page])
+        after = page[-1].cells[:2]
+    assert pages == [
+        [job(number) for number in range(3)],
+        [job(number) for number in range(3, 6)],
+        [job(6)],
+    ]
+    assert tx.scan(JOB, None, 0) == []
+
+
+def test_probe_gives_the_keys_under_a_prefix(tx):
+    add(tx, *(job(number, state=("Waiting", "Done")[number % 2]) for number in range(6)))
+    add(tx, job(9, shop_id=b"t" * 16))
+    assert tx.probe(JOB, Range("Job", "by_state", (SHOP, "Waiting"), 10)) == [job_key(n) for n in (0, 2, 4)]
+    assert tx.probe(JOB, Range("Job", "by_state", (SHOP, "Waiting"), 2)) == [job_key(0), job_key(2)]
+    assert tx.probe(JOB, Range("Job", "by_state", (SHOP,), 10)) == [job_key(n) for n in (1, 3, 5, 0, 2, 4)]
+    assert tx.probe(JOB, Range("Job", "by_state", (SHOP, "Failed"), 10)) == []
+    assert len(tx.probe(JOB, Range("Job", "by_state", (), 10))) == 7
+
+
+def test_an_index_follows_its_rows(tx):
+    add(tx, job(1), job(2))
+    printed = Range("Job", "by_printer", (SHOP, PRINTER), 10)
+    assert tx.probe(JOB, printed) == []
+    rows = tx.rows(JOB, [job_key(1), job_key(2)])
+    tx.write_rows(JOB, [changed(JOB, row, job(n + 1, printer=PRINTER)) for n, row in enumerate(rows)], [2, 2])
+    assert tx.probe(JOB, printed) == [job_key(1), job_key(2)]
+    rows = tx.rows(JOB, [job_key(1), job_key(2)])
+    tx.write_rows(JOB, [changed(JOB, rows[0], job(1)), deleted(JOB, rows[1])], [3, 3])
+    assert tx.probe(JOB, printed) == []
+
+
+def test_a_deleted_row_leaves_its_last_revision(tx):
+    add(tx, job(1))
+    row = tx.rows(JOB, [job_key(1)])[0]
+    assert tx.last_revisions(JOB, [job_key(1)]) == [0]
+    tx.write_rows(JOB, [deleted(JOB, row._replace(revision=5))], [2])
+    assert tx.last_revisions(JOB, [job_key(2), job_key(1)]) == [0, 5]
+    tx.write_rows(JOB, [created(JOB, job(1), revision=6)], [3])
+    assert tx.last_revisions(JOB, [job_key(1)]) == [0]
+    assert tx.rows(JOB, [job_key(1)]) == [Row(6, job(1), 3)]
+
+
+def test_a_row_created_and_deleted_in_one_batch_leaves_its_revision_only(tx):
+    gone = deleted(JOB, Row(3, job(1), 1))._replace(before=None)
+    tx.write_rows(JOB, [gone], [1])
+    assert tx.rows(JOB, [job_key(1)]) == [None]
+    assert tx.last_revisions(JOB, [job_key(1)]) == [3]
+    tx.write_rows(JOB, [gone._replace(revision=8)], [1])
+    assert tx.last_revisions(JOB, [job_key(1)]) == [8]
+
+
+def test_unique_entries_are_released_before_any_is_taken(tx):
+    first, second = ("Job", "title", ("a", None, 1)), ("Job", "title", ("b", b"\0", 2**64 - 1))
+    tx.write_uniques([], [(first, job_key(1)), (second, job_key(2))])
+    assert tx.holders([second, first, ("Job", "other", ("a", None, 1))]) == [job_key(2), job_key(1), None]
+    tx.write_uniques([first, second], [(first, job_key(2)), (second, job_key(1))])
+    assert tx.holders([first, second]) == [job_key(2), job_key(1)]
+    with pytest.raises(InvariantBroken):
+        tx.write_uniques([], [(first, job_key(3))])
+
+
+WIDER = JOB._replace(
+    columns=(*JOB.columns, Column("extra", "extra", types.Optional(types.U64_))),
+    indexes=(*JOB.indexes, IndexSpec("by_extra", (0, 10), (10,))),
+)
+
+
+def test_a_table_grows_by_optional_columns_and_indexes(store):
+    with store.write() as tx:
+        tx.create_table(JOB)
+        add(tx, job(1), job(2))
+        tx.write_rows(JOB, [deleted(JOB, Row(1, job(2), 1))], [2])
+        tx.commit()
+    with store.read() as before, store.write() as tx:
+        tx.alter_table(JOB, WIDER)
+        row = tx.rows(WIDER, [job_key(1)])[0]
+        assert row == Row(1, (*job(1), None), 1)
+        assert tx.last_revisions(WIDER, [job_key(2)]) == [1]
+        tx.write_rows(WIDER, [changed(WIDER, row, (*job(1), 2**63)), created(WIDER, (*job(3), 4))], [3, 3])
+        tx.commit()
+        assert before.rows(JOB, [job_key(1)]) == [Row(1, job(1), 1)]
+    with store.read() as tx:
+        assert tx.probe(WIDER, Range("Job", "by_extra", (SHOP,), 9)) == [job_key(3), job_key(1)]
+        assert tx.probe(WIDER, Range("Job", "by_state", (SHOP, "Waiting"), 9)) == [job_key(1), job_key(3)]
+        assert [row.cells[-1] for row in tx.scan(WIDER, None, 9)] == [2**63, 4]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        JOB._replace(columns=JOB.columns[:-1]),
+        JOB._replace(columns=(*JOB.columns, Column("extra", "extra", types.U64_))),
+        JOB._replace(columns=(Column("other", "other", types.UUID), *JOB.columns[1:])),
+        JOB._replace(key_count=1),
+        JOB._replace(tombstones=False),
+        JOB._replace(indexes=()),
+    ],
+)
+def test_a_table_grows_in_no_other_way(tx, after):
+    with pytest.raises(InvariantBroken):
+        tx.alter_table(JOB, after)
+
+
+def test_a_table_is_created_once(tx):
+    with pytest.raises(InvariantBroken):
+        tx.create_table(JOB)
+
+
+def test_a_table_that_was_never_created_is_refused(store):
+    with store.read() as tx, pytest.raises(InvariantBroken):
+        tx.rows(JOB, [job_key(1)])
+
+
+@pytest.mark.parametrize("name", ['we"ird', "select", "Ünï", "a b", "i", "d", "l0", "treadle_n"])
+def test_any_name_will_do(store, name):
+    table = JOB._replace(
+        name=name,
+        columns=tuple(
+            column._replace(name=f"{name}{place or ''}") for place, column in enumerate(JOB.columns)
+        ),
+        indexes=tuple(spec._replace(name=f"{name}{place}") for place, spec in enumerate(JOB.indexes)),
+    )
+    with store.write() as tx:
+        tx.create_table(table)
+        tx.write_rows(table, [created(table, job(1))], [1])
+        assert tx.probe(table, Range("Job", f"{name}0", (SHOP, "Waiting"), 9)) == [job_key(1)]
+        tx.commit()
