@@ -135,6 +135,23 @@ def test_text_is_utf8_without_nul_and_whole(data: bytes) -> None:
             coders.reader(coder)(data)
 
 
+@pytest.mark.parametrize(
+    "coder, data",
+    [
+        (coders.TIMESTAMP, b"\x05" + struct.pack(">q", 253_402_300_800_000_000)),
+        (coders.TIMESTAMP, b"\x05" + struct.pack(">q", -62_135_596_800_000_001)),
+        (coders.DATE, b"\x06" + struct.pack(">i", 2_932_897)),
+        (coders.DATE, b"\x06" + struct.pack(">i", -719_163)),
+        (coders.decimal_(2), b"\x08\x02" + (10**38).to_bytes(16, "big")),
+        (coders.enum(["On", "Off"]), b"\x0c\x00\x02Of"),
+        (coders.enum(["On", "Off"]), b"\x0c\x00\x03off"),
+    ],
+)
+def test_what_no_cell_can_be_is_refused(coder: Coder, data: bytes) -> None:
+    with pytest.raises(DatabaseCorrupt):
+        coders.reader(coder)(data)
+
+
 def test_lists_of_optionals_have_nulls() -> None:
     assert both(compounds.list_(compounds.optional(coders.U64)), (None, 1))[5:6] == b"\x00"
 
