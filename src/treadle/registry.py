@@ -15,6 +15,8 @@ PARTS: Final = {
     "clock": "treadle.store.clock",
     "ids": "treadle.store.ids",
     "riff": "treadle.riff",
+    "plan": "treadle.plan",
+    "explain": "treadle.plan.explain",
     "history": "treadle.history",
     "verify": "treadle.verify",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -86,7 +85,7 @@ def _explained(json: bool) -> Iterator[None]:
         if not errors:
             raise
         if not json:
-            screen.note(coloured_findings(error.message, sys.stderr))
+            screen.note(coloured_findings(error.message))
         count = "an error" if errors == 1 else f"{errors} errors"
         raise ContractError(
             f"the contract has {count}; nothing was deployed", diagnostics=error.diagnostics

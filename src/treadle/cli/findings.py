@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final, TextIO
 
 from treadle.cli import screen
@@ -9,8 +10,9 @@ from treadle.cli import screen
 COLOURS: Final = {"error": "bad", "warning": "mild"}
 
 
-def coloured_findings(text: str, stream: TextIO) -> str:
+def coloured_findings(text: str, stream: TextIO | None = None) -> str:
     """Rendered findings with the word that begins each in its colour."""
+    stream = stream or sys.stderr
     lines = []
     for line in text.splitlines():
         word, space, rest = line.partition(" ")

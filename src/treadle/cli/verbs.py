@@ -32,6 +32,7 @@ SETUP: Final = "Look after it"
 VERBS: Final = (
     Verb("new", CONTRACT, "Start a project: a contract, settings, a test."),
     Verb("check", CONTRACT, "Say what is wrong with a contract, and where."),
+    Verb("explain", CONTRACT, "Say in words what a command does."),
     Verb("deploy", DATABASE, "Put a contract and its roles into force."),
     Verb("run", DATABASE, "Run a command, or many."),
     Verb("row", DATABASE, "Show one row and its revision."),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, NamedTuple
 
 import pytest
@@ -33,6 +35,26 @@ class Done(NamedTuple):
 Call = Callable[..., Done]
 
 
+MEMORY = Path("/dev/shm")
+"""A folder in memory, where there is one: these tests are not about what a disk keeps, and flush often."""
+
+
+@pytest.fixture(scope="session")
+def fast_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for all tests of the command line."""
+    if not os.access(MEMORY, os.W_OK):
+        yield tmp_path_factory.mktemp("cli")
+        return
+    with TemporaryDirectory(prefix="treadle-cli-", dir=MEMORY) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def tmp_path(fast_folder: Path) -> Path:
+    """A new folder for one test."""
+    return Path(mkdtemp(dir=fast_folder))
+
+
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """`call("run", "Claim", …, stdin=b"…")` in an empty folder."""
@@ -48,9 +70,9 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 @pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(fast_folder: Path) -> Path:
     """Two new projects that are deployed: `opened` has a shop, `queued` also a job at revision 1."""
-    folder = tmp_path_factory.mktemp("template")
+    folder = Path(mkdtemp(dir=fast_folder))
     monkeypatch = pytest.MonkeyPatch()
     add = ("AddJob", f"shop_id={SHOP}", f"job_id={JOB}", "title=Menu")
     for name, commands in (
