@@ -214,7 +214,7 @@ class Typer:
             return self._is_null(step, self.value(first))
         if _bare(first) and not _bare(step.operand):
             right = self.value(step.operand)
-            left = right and self.value(first, _context(first, right.type))
+            left = right and self._value(first, _context(first, right.type))
         else:
             left = self.value(first)
             right = left and self._right(step, left)
@@ -229,7 +229,7 @@ class Typer:
         operand = step.operand
         if operand is None:
             return None
-        return self.value(operand, _context(operand, left.type) if _bare(operand) else None)
+        return self._value(operand, _context(operand, left.type) if _bare(operand) else None)
 
     def _compared(self, step: s.Step, left: m.Expr | None, right: m.Expr | None) -> m.Expr | None:
         if left is None or right is None:

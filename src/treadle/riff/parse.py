@@ -47,6 +47,7 @@ _STARTS: Final = _ALL_DECLARATIONS | _CLAUSES | _ITEMS
 _TYPES: Final = words("BOOL I64 U64 TIMESTAMP DATE UUID DECIMAL MONEY STRING BYTES OPTIONAL LIST")
 _OPERANDS: Final = words("BANG MINUS LPAR EXISTS TRUE FALSE NULL INTEGER FIXED QUOTED")
 _OPERATORS: Final = words("OR AND EQUAL UNEQUAL LESS AT_MOST MORE AT_LEAST IN IS PLUS MINUS STAR SLASH DOT")
+_AFTER_NAMES: Final = frozenset(("COLON", "COMMA", "RBRACE"))
 _OPENS: Final = {"LBRACE": "}", "LPAR": ")"}
 _HELP: Final = {
     "ELSE": "a binding, a requirement and a decision say what happens otherwise, as in `else NotFound {}`",
@@ -101,7 +102,7 @@ class _Reader:
             foreign = token.kind == "IDENT" and token.text in FOREIGN
             if token.kind == END and self.driver.accepts(END):
                 break
-            if not (foreign and self._type_begins()) and feed(token):
+            if not (foreign and self._begins_something(place)) and feed(token):
                 place += 1
                 continue
             whole = False
@@ -112,8 +113,10 @@ class _Reader:
         tree: syntax.Contract = self.driver.finish()
         return tree
 
-    def _type_begins(self) -> bool:
-        return self.driver.accepts("BOOL")
+    def _begins_something(self, place: int) -> bool:
+        """Whether the word at `place` would begin a type, or an item rather than name one."""
+        accepts = self.driver.accepts
+        return accepts("BOOL") or (accepts("RBRACE") and self.tokens[place + 1].kind not in _AFTER_NAMES)
 
     def _recover(self, place: int, foreign: bool) -> int | None:
         """Where reading goes on: an item, a clause, a declaration or a closing bracket that can stand.

@@ -7,7 +7,7 @@ diagnostic.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -251,11 +251,10 @@ class CommandSymbol:
         """The input that the idempotency key names, where it is a direct one."""
         return direct_input(self.idempotency_key.expression, self) if self.idempotency_key else None
 
-    def effects(self) -> Iterator[tuple[s.Effect, BlockSymbol]]:
+    def effects(self) -> list[tuple[s.Effect, BlockSymbol]]:
         """Every effect with its block, in source order."""
-        for block in self.blocks:
-            for effect in block.effects:
-                yield effect, block
+        found = [(effect, block) for block in self.blocks for effect in block.effects]
+        return sorted(found, key=lambda each: each[0].at)
 
 
 def direct_input(node: s.Expression, command: CommandSymbol) -> str | None:

@@ -111,7 +111,9 @@ def _bad(kind: str, text: str) -> tuple[str, str]:
             return 'this string has no end; close it with `"` on the same line', "QUOTED"
         return 'this string holds a control character, or no escape of JSON, as in `"\\n"`', "QUOTED"
     if text.startswith("."):
-        return f"`{_short(text)}` is no sign of the language; a list's range is written `1..64`", ""
+        return f"`{_short(text)}` is no sign of the language; a list's range is written `1..64`", "RANGE"
+    if text in ("&", "|"):
+        return f"`{text}` is no sign of the language; write `{text * 2}`", "AND" if text == "&" else "OR"
     if len(text) == 1 and not text.isprintable():
         return f"the character U+{ord(text):04X} is not part of the language; remove it", ""
     return f"`{_short(text)}` is no sign of the language; remove it", ""

@@ -40,7 +40,8 @@ def _initializer(
             unit.report.add("C013", entry.name.at, message)
         elif member is not None:
             _state(unit, entity, entry.name)
-        check_expression(scope, entry.value, member.type if member else None)
+        if member is not None:
+            check_expression(scope, entry.value, member.type)
 
 
 def _state(unit: Unit, entity: EntitySymbol, name: s.Name) -> bool:
@@ -85,13 +86,14 @@ def _set(
     written: dict[tuple[str, str], _Sites],
 ) -> None:
     member = _field(unit, command, node, block)
-    if member is not None:
-        sites = written.setdefault((node.target.parts[0].text, member.name), _Sites())
-        earlier = sites.enter(block, node.target.at)
-        if earlier is not None:
-            message = f"`{node.target.text}` is set twice; keep one"
-            unit.report.add("C013", node.target.at, message, related=[("the first is here", earlier)])
-    check_expression(CommandScope(unit, command, block), node.value, member.type if member else None)
+    if member is None:
+        return
+    sites = written.setdefault((node.target.parts[0].text, member.name), _Sites())
+    earlier = sites.enter(block, node.target.at)
+    if earlier is not None:
+        message = f"`{node.target.text}` is set twice; keep one"
+        unit.report.add("C013", node.target.at, message, related=[("the first is here", earlier)])
+    check_expression(CommandScope(unit, command, block), node.value, member.type)
 
 
 def _field(unit: Unit, command: CommandSymbol, node: s.Set, block: BlockSymbol) -> FieldSymbol | None:

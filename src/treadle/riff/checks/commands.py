@@ -71,11 +71,11 @@ class _Reader:
             match clause:
                 case s.Binding():
                     block.bindings.append(self._binding(clause, block))
-                case s.Decision():
+                case s.Decision() if block.kind != "arm":
                     self._decision(clause, block)
                 case s.Loop():
                     self._loop(clause, block)
-                case s.Require():
+                case s.Require() if block.kind != "arm":
                     block.requires.append(clause)
                 case s.Set() | s.Emit() | s.DoTransition() | s.DoLease():
                     block.effects.append(clause)

@@ -30,7 +30,8 @@ def _emit(unit: Unit, scope: CommandScope, node: s.Emit) -> None:
             message = f"event {event.name} has no field `{entry.name.text}`"
             known = event.fields
             unit.report.add("C015", entry.name.at, message, misspelt=entry.name.text, known=known)
-        check_expression(scope, entry.value, member.type if member else None)
+        if member is not None:
+            check_expression(scope, entry.value, member.type)
     if event is None:
         return
     required = [name for name, member in event.fields.items() if not isinstance(member.type, t.Optional)]

@@ -19,7 +19,7 @@ def idempotency(unit: Unit) -> None:
         if key is not None:
             _key(unit, command, key)
             continue
-        if any(binding.kind != "read" for binding in command.bindings) or any(command.effects()):
+        if any(binding.kind != "read" for binding in command.bindings) or command.effects():
             message = (
                 f"command {command.name} writes and has no idempotency key;"
                 f" add `input request_key: string<{KEY_BYTES}>` and `idempotency_key request_key`"

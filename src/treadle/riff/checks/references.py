@@ -19,9 +19,15 @@ def references(unit: Unit) -> None:
             target = entity(unit, node.target)
             if target is None:
                 continue
-            target.inbound.append((owner, node))
-            if sources is not None and _complete(unit, node, target) and _typed(unit, node, sources, target):
+            once = len({name.text for name in node.fields}) == len(node.fields)
+            if (
+                sources is not None
+                and once
+                and _complete(unit, node, target)
+                and _typed(unit, node, sources, target)
+            ):
                 owner.sound.append(node)
+                target.inbound.append((owner, node))
                 _partition(unit, node, owner, target)
 
 

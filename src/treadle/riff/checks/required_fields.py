@@ -26,7 +26,9 @@ def _needs(entity: EntitySymbol) -> set[str]:
     workflow = entity.workflow
     if workflow is None:
         return needed
-    if workflow.node.initial is not None or workflow.enum is None:
+    if workflow.enum is None:  # the state was refused, so which field `initial` gives is not known
+        return set()
+    if workflow.node.initial is not None:
         needed.discard(workflow.node.state.text)
     return needed - {name for name, part in workflow.lease_fields.items() if part in ("owner", "expires_at")}
 
