@@ -14,6 +14,7 @@ import pyoxigraph as ox
 
 from treadle.graph.convert import kept_term_of, to_ox
 from treadle.graph.dataset import Index
+from treadle.graph.evaluation import given_up
 from treadle.graph.sparql.emit import Emitter
 from treadle.graph.sparql.request import Request
 from treadle.graph.sparql.solve import Overlay, Row, fill_all, one_row, per_solution
@@ -72,7 +73,7 @@ def _solutions(
         return iter(one_row() if answer else ())
     if counted:
         return iter(one_row() * int(next(answer)[0].value))
-    return _rows(answer, len(variables), emitter)
+    return _rows(request, answer, len(variables), emitter)
 
 
 def _ask(
@@ -93,10 +94,12 @@ def _ask(
         raise emitter.unsupported(problem) from None
 
 
-def _rows(solutions: Any, width: int, emitter: Emitter) -> Iterator[Row]:
+def _rows(request: Request, solutions: Any, width: int, emitter: Emitter) -> Iterator[Row]:
     columns = range(width)
     try:
         for solution in solutions:
+            if request.stopped():
+                raise given_up()
             yield [None if (term := solution[at]) is None else kept_term_of(term) for at in columns]
     except RuntimeError as problem:
         raise emitter.unsupported(problem) from None

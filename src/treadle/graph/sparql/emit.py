@@ -1,7 +1,7 @@
 """Tokens back into text, for the index's own parser.
 
 Its parser never sees what the caller wrote.  It sees names and IRIs in full, strings in one spelling, no
-comments, no prologue, one blank between any two tokens: so it cannot read a token where we read none, and its
+comments, no prologue, a blank between tokens: so it cannot read a token where we read none, and its
 complaints are mapped back to the caller's line and column.  ``NOW()`` is replaced by the sealed time here,
 and bound variables by their terms.
 """
@@ -18,6 +18,7 @@ from treadle.errors import SparqlSyntax
 from treadle.graph.sparql.names import Scope
 from treadle.graph.sparql.tokens import (
     BLANK,
+    FUNCTIONS,
     IRIREF,
     LANG,
     NAME,
@@ -29,7 +30,7 @@ from treadle.graph.sparql.tokens import (
     Source,
     Token,
 )
-from treadle.graph.terms import XSD_DATETIME, Literal, Term, escape
+from treadle.graph.terms import XSD_DATETIME, BlankNode, Literal, Term, escape
 
 _PLACE: Final = re.compile(r"error at (\d+):(\d+): expected (?:one of )?(.*)", re.DOTALL)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -65,7 +66,10 @@ class Emitter:
         self._source = source
         self._tokens = tokens
         self._now = now
-        self._bindings = bindings or {}
+        # A blank node cannot be written into a pattern: such a variable stays, for the store to substitute.
+        self._bindings = {
+            name: term for name, term in (bindings or {}).items() if type(term) is not BlankNode
+        }
         self._parts: list[str] = []
         self._marks: list[tuple[int, int]] = []
         self._length = 0
@@ -87,11 +91,20 @@ class Emitter:
             token = self._tokens[index]
             self._marks.append((self._length, token.start))
             text, taken = self._piece(token, index, scope)
-            if token.kind == LANG or (token.kind == PUNCT and token.value == "^^"):
-                self.raw(text)  # belongs to the string before it
-            else:
-                self.raw(" " + text)
+            self.raw(text if self._glued(token, index) else " " + text)
             index += taken
+
+    def _glued(self, token: Token, index: int) -> bool:
+        """Whether a token stands close to the one before it: parts of a literal, a function's arguments.
+
+        The index's parser does not read ``COALESCE (``, with a blank.
+        """
+        if token.kind != PUNCT:
+            return token.kind == LANG
+        if token.value == "(" and index:
+            before = self._tokens[index - 1]
+            return before.kind == WORD and before.value in FUNCTIONS
+        return token.value == "^^"
 
     def _piece(self, token: Token, index: int, scope: Scope) -> tuple[str, int]:
         """The text of the token at an index and how many tokens it stands for."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from treadle.errors import SparqlLimit, SparqlSyntax
 from treadle.graph.convert import to_ox
+from treadle.graph.evaluation import Stopped
 from treadle.graph.sparql import limits
 from treadle.graph.sparql.emit import Emitter
 from treadle.graph.sparql.solve import Labels
@@ -38,6 +39,7 @@ class Request:
         labels: blank node labels for this request.
         protocol: the dataset given beside the text.
         prefix: of IRIs that are ours alone, see `placeholder_prefix`.
+        stopped: whether nobody waits for the answer any more.
     """
 
     update: Update
@@ -46,6 +48,7 @@ class Request:
     labels: Labels
     protocol: Protocol
     prefix: str
+    stopped: Stopped
     _reader: TemplateReader = field(repr=False)
     _templates: dict[int, tuple[Template, Template]] = field(default_factory=dict, repr=False)
 
@@ -59,6 +62,7 @@ class Request:
         bindings: Mapping[str, Term],
         labels: Labels,
         protocol: Protocol,
+        stopped: Stopped,
     ) -> Request:
         """Takes an update text apart and refuses what would endanger the process.
 
@@ -73,7 +77,7 @@ class Request:
             _check_protocol(update)
         prefix = placeholder_prefix(text, bindings)
         reader = TemplateReader(update, prefix=prefix, now=now, bindings=bindings)
-        return cls(update, now, bindings, labels, protocol, prefix, reader)
+        return cls(update, now, bindings, labels, protocol, prefix, stopped, reader)
 
     def emitter(self) -> Emitter:
         """An empty text for the index's parser."""

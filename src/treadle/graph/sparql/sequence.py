@@ -18,6 +18,7 @@ import pyoxigraph as ox
 from treadle.errors import SparqlError, SparqlLimit, check
 from treadle.graph.convert import kept_term_of, to_ox
 from treadle.graph.dataset import Index
+from treadle.graph.evaluation import given_up
 from treadle.graph.sparql.direct import manage
 from treadle.graph.sparql.request import Request
 from treadle.graph.sparql.solve import Overlay, Row, fill_all, one_row, too_many
@@ -250,8 +251,8 @@ class _Rehearsal:
         if self._failure is not None:
             return None
         self._rows += 1
-        if self._rows > self._most:
-            self._failure = too_many(self._most)
+        if self._rows > self._most or self._request.stopped():
+            self._failure = too_many(self._most) if self._rows > self._most else given_up()
             return None
         solved = self.solved[int(number.value)]
         try:

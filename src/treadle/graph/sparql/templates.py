@@ -200,15 +200,12 @@ class TemplateReader:
 
     def _triples(self, start: int, end: int, scope: Scope, graph: GraphSlot) -> list[Pattern]:
         """The statements between two token indexes."""
-        emitter = Emitter(
-            self._source, self._placeholders(start, end), now=self._now, bindings=self._bindings
-        )
+        tokens = self._placeholders(start, end)
+        emitter = Emitter(self._source, tokens, now=self._now, bindings=self._bindings)
         nothing = f"<{self._prefix}{_NOTHING}>"
         for first, last, lone in self._statements(start, end):
             emitter.span(first - start, last - start, scope)
-            emitter.end(
-                f" <{self._prefix}{_NOTHING}> <{self._prefix}{_NOTHING}> ." if lone else " .", last - start
-            )
+            emitter.end(f" {nothing} {nothing} ." if lone else " .", last - start)
         try:
             triples = list(ox.parse(emitter.text, ox.RdfFormat.TURTLE))
         except SyntaxError as problem:

@@ -8,6 +8,7 @@ from typing import Literal as OneOf
 
 from treadle.graph.dataset import Index
 from treadle.graph.delta import Delta, GraphCount
+from treadle.graph.evaluation import Stopped, never, release
 from treadle.graph.sparql.direct import run_direct
 from treadle.graph.sparql.request import Protocol, Request, checked_bindings
 from treadle.graph.sparql.sequence import run_sequence
@@ -58,6 +59,7 @@ def compute_delta(
     bindings: Mapping[str, Term] | None = None,
     most: int = UPDATE_COPY_QUADS,
     path: OneOf["direct", "sequence"] | None = None,
+    stopped: Stopped = never,
 ) -> UpdateResult:
     """The change that an update would make to the index as it is; the index is left alone.
 
@@ -76,10 +78,12 @@ def compute_delta(
         bindings: terms to put in place of variables, by name.
         most: how many statements the request may touch.
         path: the way to compute it; None chooses, and both give the same delta wherever both apply.
+        stopped: asked between solutions whether to end, see `treadle.graph.evaluation`.
 
     Raises:
         SparqlSyntax: the text is no update, with line and column.
         SparqlLimit: a bound is passed.
+        SparqlError: code `deadline`, `stopped` said so.
         ValueError: a binding is unfit, or `path` is direct and a pattern follows another operation.
     """
     request = Request.read(
@@ -89,6 +93,7 @@ def compute_delta(
         bindings=checked_bindings(bindings),
         labels=Labels(labels),
         protocol=Protocol(using, using_named),
+        stopped=stopped,
     )
     overlay = Overlay(index, most)
     chosen = path or _path(request)
@@ -96,10 +101,11 @@ def compute_delta(
         raise ValueError(
             "a pattern of this update sees what an earlier operation changed: not for the direct path"
         )
-    if chosen == "direct":
-        run_direct(request, index, overlay)
-    else:
-        run_sequence(request, index, overlay)
+    try:
+        (run_direct if chosen == "direct" else run_sequence)(request, index, overlay)
+    except BaseException as problem:
+        release(problem)
+        raise
     return UpdateResult(overlay.delta(), chosen, overlay.touched)
 
 
