@@ -90,21 +90,21 @@ def note(answers: Answers, call: Call, answer: Any) -> None:
 
 def check_calls(db: Database, answers: Answers) -> None:
     """Acknowledged: there once and replayed the same. Refused: not there. Unknown: one of the two."""
-    report = db.verify()
-    assert report.ok, report.problems
     stored = {(entry.name, entry.input["work_id"]) for entry in db.log() if entry.kind == "command"}
-    for call, answer in answers.values():
+    calls = [call for call, _ in answers.values()]
+    repeated = db.run_many(calls, principal="tests")
+    for (call, answer), again in zip(answers.values(), repeated, strict=True):
         there = (call[0], call[1]["work_id"]) in stored
         if isinstance(answer, Receipt):
             assert there
+            assert again == answer
         elif not isinstance(answer, OutcomeUnknown):
             assert not there
-        again = db.run(*call, principal="tests")
-        assert again.replayed == there
-        if isinstance(answer, Receipt):
-            assert again == answer
+        assert isinstance(again, Receipt)
         assert again.ok
-    assert db.verify().ok
+        assert again.replayed == there
+    report = db.verify()
+    assert report.ok, report.problems
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -123,7 +123,7 @@ def test_a_claim(deployed: Path, quick_path: Path, kind: Kind) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_batch(deployed: Path, quick_path: Path, kind: Kind) -> None:
     def work(db: Database, answers: Answers) -> None:
-        calls = [claim(number) for number in range(8)] + [create(number) for number in range(20, 60)]
+        calls = [claim(number) for number in range(8)] + [create(number) for number in range(20, 36)]
         for call, answer in zip(calls, db.run_many(calls, principal="tests"), strict=True):
             note(answers, call, answer)
 
@@ -160,8 +160,10 @@ def test_a_deployment(deployed: Path, quick_path: Path, kind: Kind) -> None:
     assert Trial(deployed, quick_path).every(kind, work, check) > 3
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # closing on a broken disk
 def test_opening(deployed: Path, quick_path: Path) -> None:
     """A new database is created whole or not at all, and the next opening finishes it."""
+    first = compiled_proposal(SOURCE, 0)
     for kind in KINDS:
         disk = FaultyDisk()
 
@@ -177,7 +179,7 @@ def test_opening(deployed: Path, quick_path: Path) -> None:
             fired = disk.fired
             disk.power_cut("none")
             db = open_on(open_database(path))
-            assert db.deploy(SOURCE) == 1
+            assert db._one(DeployJob(first), None) == 1
             assert db.verify().ok
             db.close()
             return fired
