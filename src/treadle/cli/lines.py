@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final, cast
 
 import typer
 
@@ -21,6 +22,7 @@ from treadle.errors import InvalidInput, TooLarge, TreadleError
 from treadle.limits import BATCH_COMMANDS, COMMAND_BYTES
 
 SHAPE: Final = '{"command": "Claim", "input": {…}}'
+CHUNK: Final = 1 << 18
 ROOM: Final = 2 * COMMAND_BYTES
 """Bytes of lines that one group takes at most before it is run."""
 
@@ -55,8 +57,7 @@ def run_lines(
     reader = _Reader(deployed, command, words, key)
     code = exits.SUCCESS
     with _stream(given) as stream:
-        raw = _raw_lines(stream)
-        while group := _group(raw):
+        for group in _Groups(stream):
             lines = [reader.read(number, text) for number, text in group]
             _answer(acting, lines, timeout)
             for line in lines:
@@ -128,9 +129,9 @@ def _exit_of(answer: treadle.Receipt | TreadleError | None) -> Exit:
 
 
 @contextmanager
-def _stream(given: str | None) -> Iterator[IO[bytes]]:
+def _stream(given: str | None) -> Iterator[BufferedIOBase]:
     if given is None or given == "-":
-        yield sys.stdin.buffer
+        yield cast(BufferedIOBase, sys.stdin.buffer)
     elif given.startswith("@"):
         with Path(given[1:]).open("rb") as file:
             yield file
@@ -138,25 +139,55 @@ def _stream(given: str | None) -> Iterator[IO[bytes]]:
         raise typer.BadParameter(f"--input {given}: write @FILE, or - for standard input")
 
 
-def _raw_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Lines that are not blank, with their numbers; of a line that is too long, only its beginning."""
-    number = 0
-    while line := stream.readline(COMMAND_BYTES + 2):
-        number += 1
-        beginning = line
-        while not line.endswith(b"\n") and (line := stream.readline(COMMAND_BYTES)):
-            pass
-        if beginning.strip():
-            yield number, beginning.rstrip(b"\r\n")
+class _Groups:
+    """Lines of a stream in groups that are run together: what has arrived, bounded by count and by bytes.
 
+    A group does not wait for lines that are still to come, so that a slow writer is answered at once and a
+    quick one in large groups. Blank lines are left out; of a line that is too long only the beginning is
+    kept, which is enough to refuse it.
+    """
 
-def _group(raw: Iterator[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    """The next lines that are run together: bounded by count and by bytes."""
-    group: list[tuple[int, bytes]] = []
-    size = 0
-    for numbered in islice(raw, BATCH_COMMANDS):
-        group.append(numbered)
-        size += len(numbered[1])
-        if size > ROOM:
-            break
-    return group
+    def __init__(self, stream: BufferedIOBase) -> None:
+        self._stream = stream
+        self._number = 0
+        self._lines: deque[tuple[int, bytes]] = deque()
+        self._rest = bytearray()
+        self._ended = False
+
+    def __iter__(self) -> Iterator[list[tuple[int, bytes]]]:
+        while True:
+            while not self._lines and not self._ended:
+                self._receive()
+            if not self._lines:
+                return
+            yield self._group()
+
+    def _receive(self) -> None:
+        chunk = self._stream.read1(CHUNK)
+        self._ended = not chunk
+        *complete, rest = chunk.split(b"\n")
+        for line in complete:
+            self._extend(line)
+            self._end_line()
+        self._extend(rest)
+        if self._ended:
+            self._end_line()
+
+    def _extend(self, piece: bytes) -> None:
+        room = COMMAND_BYTES + 1 - len(self._rest)
+        self._rest += piece[: max(0, room)]
+
+    def _end_line(self) -> None:
+        self._number += 1
+        line = bytes(self._rest).rstrip(b"\r")
+        self._rest.clear()
+        if line.strip():
+            self._lines.append((self._number, line))
+
+    def _group(self) -> list[tuple[int, bytes]]:
+        group: list[tuple[int, bytes]] = []
+        size = 0
+        while self._lines and len(group) < BATCH_COMMANDS and size <= ROOM:
+            group.append(self._lines.popleft())
+            size += len(group[-1][1])
+        return group

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -95,3 +99,53 @@ def test_words_go_over_every_line(project: Call) -> None:
         "run", "AddJob", "title=all the same", "--lines", "--as", "desk", "--key", "auto", stdin=jobs(2)
     )
     assert {line["fields"]["job"]["title"] for line in done.lines} == {"all the same"}
+
+
+class Process:
+    """`treadle run --lines` as a process, its input and output held open."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "treadle.cli", *ADD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def ask(self, text: bytes) -> Any:
+        """Send one line and wait for its answer."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+
+def test_a_line_is_answered_before_the_next_one_comes(project: Call) -> None:
+    process = Process()
+    outcomes = [process.ask(line + b"\n")["outcome"] for line in jobs(3).splitlines()]
+    process.process.communicate(timeout=30)
+    assert outcomes == ["Added"] * 3 and process.process.returncode == 0
+
+
+def test_ctrl_c_between_lines_leaves_nothing_half_done(project: Call) -> None:
+    process = Process()
+    answer = process.ask(jobs(1))
+    process.process.send_signal(signal.SIGINT)
+    out, err = process.process.communicate(timeout=30)
+    assert (process.process.returncode, out, err) == (130, b"", b"")
+    assert project("verify").code == 0
+    last = project("log", "--json").lines[-1]
+    assert (last["name"], last["number"]) == ("AddJob", answer["commit"])
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(project: Call) -> None:
+    process = Process()
+    process.ask(jobs(1))
+    assert process.process.stdout is not None and process.process.stdin is not None
+    process.process.stdout.close()
+    process.process.stdin.write(jobs(2))
+    process.process.stdin.close()
+    assert process.process.wait(timeout=30) == 1
+    assert process.process.stderr is not None and process.process.stderr.read() == b""
+    process.process.stderr.close()
+    assert project("verify").code == 0
