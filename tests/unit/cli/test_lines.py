@@ -62,7 +62,7 @@ def test_each_line_names_its_command_where_none_is_given(project: Call) -> None:
     assert done.code == 4
     found = [line.get("outcome") or line["error"]["code"] for line in done.lines]
     assert found == ["Added", "unknown_name", "JobExists", *["invalid_input"] * 4, "malformed"]
-    assert done.lines[-1]["error"]["message"].startswith("line 10: not JSON at line 1, column 1")
+    assert done.lines[-1]["error"]["message"].startswith("line 10: not JSON: expecting value at line 1")
 
 
 def test_keys_in_the_lines_replay(project: Call) -> None:

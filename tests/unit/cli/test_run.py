@@ -122,7 +122,7 @@ def test_text_of_the_database_cannot_move_the_cursor(project: Call) -> None:
         (("run", "Claim", "--as", "me", "secnds=1"), 4, "no input secnds; the nearest is seconds"),
         (("run", "Claim", "--as", "me", "seconds"), 2, "'seconds' is no input: write name=value"),
         (("run", "Claim", "--as", "me", "seconds=1", "seconds=2"), 2, "seconds is given twice"),
-        (("run", "Claim", "--as", "me", "seconds:=[1"), 4, "error malformed: seconds: not JSON at line 1"),
+        (("run", "Claim", "--as", "me", "seconds:=[1"), 4, "error malformed: seconds: not JSON"),
         (("run", "Claim", "--as", "me", "--input", "x"), 2, "--input x: write @FILE, or -"),
         (("run", "Claim", "--as", "me", "--input", "-"), 4, "error malformed: -: not JSON"),
         (("run", *claim()[1:-1], ""), 4, "the idempotency key is empty"),
