@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.flaky import GuardedServer
 from tests.support.workflows import NAMES, Release, key, number, seed, text, without
-from treadle.errors import ConfigError, Refused, TreadleError
+from treadle.errors import ConfigError, Denied, Refused, TreadleError
 from treadle.graph.client import (
     Advanced,
     Conflict,
@@ -357,6 +357,17 @@ class WorkflowClientSuite:
         with pytest.raises(Conflict):
             watching.advance(r.run.value, "submit")
         assert len(self.events(server)) == 1
+
+    def test_another_failure_afterwards_is_no_answer(self, r: Release, server: GuardedServer) -> None:
+        """The request may have landed; that the server then turns us away does not say that it did not."""
+        client = self.connect(r, server)
+        server.faults = ["answer lost"]
+        server.query_faults = ["ok", *["denied"] * 20]
+        with pytest.raises(Indeterminate):
+            client.advance(r.run.value, "submit")
+        server.faults, server.query_faults = ["denied"], []
+        with pytest.raises(Denied):
+            client.advance(r.run.value, "reject")
 
     def test_a_server_that_falls_silent(
         self, r: Release, server: GuardedServer, client: WorkflowClient

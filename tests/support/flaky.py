@@ -9,6 +9,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from tests.support.workflows import NAMES, OPERATOR
+from treadle.errors import Denied
 from treadle.graph.client import Applied, NoAnswer, Unreachable
 from treadle.graph.delta import Delta
 from treadle.graph.guard import Context, Refusal, judge
@@ -23,8 +24,8 @@ class GuardedServer:
 
     `faults` are taken one for each update, in order: `lost` (never executed), `answer lost` (executed, and
     the answer is gone), `late` (executed just before the next update), `unreachable` (nothing is sent), and
-    `ok`.  `query_faults` likewise for queries: `lost`, `unreachable`, `ok`.  `before_update` runs once,
-    just before the next update: another writer.
+    `denied`, `ok`.  `query_faults` likewise for queries.  `before_update` runs once, just before the next
+    update: another writer.
     """
 
     def __init__(self, quads: Iterable[Quad] = (), context: Context = OPERATOR) -> None:
@@ -90,6 +91,8 @@ class GuardedServer:
 
 
 def fail(fault: str, *, before: bool) -> None:
+    if before and fault == "denied":
+        raise Denied("denied")
     if before and fault == "unreachable":
         raise Unreachable("unreachable")
     if (before and fault == "lost") or (not before and fault == "answer lost"):

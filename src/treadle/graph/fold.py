@@ -8,7 +8,7 @@ come first, in the order of their times.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
@@ -85,6 +85,21 @@ def current_registrations(
         if event.agent not in found:
             found[event.agent] = registrations(view, event.agent, names, identity_graphs)
         return found[event.agent]
+
+    return registered
+
+
+def trusted_keys(view: Before, names: Vocabulary, keys: Mapping[str, Iterable[str]]) -> Registered:
+    """Public keys that the caller trusts, by agent name, for every definition of the dataset.
+
+    What an offline verifier takes in place of registrations: an exported dataset could hold any.
+    """
+    plans = frozenset(str(plan) for plan, _ in view.subjects(RDF_TYPE, names.definition, ANY))
+    held = {name: sorted(set(texts)) for name, texts in keys.items()}
+
+    def registered(event: Event, graph: Graph) -> Iterable[Registration]:
+        for key in held.get(event.agent, ()):
+            yield Registration(event.performer, graph, event.agent, key, plans, None)
 
     return registered
 

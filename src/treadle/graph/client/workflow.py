@@ -1,0 +1,438 @@
+"""The client of signed workflows: reads first, signs once, and never guesses what a silence meant."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias, TypeVar
+
+from treadle.errors import ConfigError, Refused, TreadleError
+from treadle.graph.client import texts
+from treadle.graph.client.answers import (
+    Advanced,
+    Conflict,
+    Indeterminate,
+    Line,
+    Pending,
+    VerificationFailed,
+    refuse,
+)
+from treadle.graph.client.results import RunView, quads, run_view
+from treadle.graph.client.transport import Applied, NoAnswer, Transport, Unreachable
+from treadle.graph.entities import Step, only_iri
+from treadle.graph.fold import Folded, current_registrations, fold_run, trusted_keys
+from treadle.graph.keys import AgentKey, load_key, registration_text
+from treadle.graph.memory import Statements
+from treadle.graph.signatures import agent_name, successor, unfit_name
+from treadle.graph.terms import IRI, XSD_INTEGER, Literal, Quad
+from treadle.graph.view import Graph
+from treadle.graph.vocabulary import BASE_NS, LABEL, RDF_TYPE, Vocabulary, vocabulary
+from treadle.ports.clock import Clock, Ids
+from treadle.store.clock import SystemClock
+from treadle.store.ids import SystemIds
+
+Answer = TypeVar("Answer")
+Pause: TypeAlias = Callable[[float], None]
+_EPOCH: Final = datetime(1970, 1, 1)
+_VERSION: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A step of a plan to define: the step's IRI, and the states it leads from and to."""
+
+    step: str
+    from_state: str
+    to_state: str
+    label: str | None = None
+
+
+class WorkflowClient:
+    """One agent's hand on a dataset's workflows.
+
+    Args:
+        url: the server's URL, or any `Transport`.
+        agent: the agent's IRI; its name is what follows the last `:`.
+        key: the agent's key, or the path of its key file; reading needs none.
+        graph: the named graph of the runs, or None for the default graph.
+        token: the bearer token for a URL.
+        base_ns: the dataset's namespace.
+        clock: gives the time of an event; the wall clock unless given.
+        ids: gives the digits after the microsecond, by which two processes of one agent never sign the same
+            bytes and both take the one event for theirs.
+        pause: waits between attempts to learn an outcome; `time.sleep` unless given.
+        attempts: how often the same signed bytes are sent and looked for before it is given up.
+
+    Raises:
+        ConfigError: an IRI is none, the agent has no usable name, or the key file is refused.
+    """
+
+    def __init__(
+        self,
+        url: str | Transport,
+        *,
+        agent: str | None = None,
+        key: AgentKey | str | os.PathLike[str] | None = None,
+        graph: str | None = None,
+        token: str | None = None,
+        base_ns: str = BASE_NS,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        pause: Pause = time.sleep,
+        attempts: int = 5,
+    ) -> None:
+        self._transport = _connect(url, token) if isinstance(url, str) else url
+        self._names: Vocabulary = vocabulary(base_ns)
+        self._agent = None if agent is None else _iri(agent, "the agent")
+        if self._agent is not None and unfit_name(agent_name(self._agent.value)):
+            raise ConfigError("the agent's IRI ends in no usable name: write urn:agent:NAME")
+        self._key = load_key(key) if isinstance(key, str | os.PathLike) else key
+        self._graph: Graph = None if graph is None else _iri(graph, "the graph")
+        self._clock = clock or SystemClock()
+        self._ids = ids or SystemIds()
+        self._pause = pause
+        self._attempts = attempts
+
+    # --- reading ----------------------------------------------------------------------------------------
+
+    def status(self, run: str) -> RunView:
+        """A run with its plan and its legal next steps, as of one moment.
+
+        Raises:
+            Refused: reason `run_unknown`: there is no such run with a definition in the graph.
+            Unreachable: nothing could be read.
+        """
+        which = _iri(run, "the run")
+        found = self._read(texts.run_and_plan(which, self._graph, self._names))
+        view = run_view(found, which, self._graph, self._names)
+        if view is None:
+            detail = "there is no run of that IRI with a definition in this graph"
+            raise refuse("run_unknown", detail, "check the run's IRI and the graph, or start it")
+        return view
+
+    def history(self, run: str, *, keys: Mapping[str, Iterable[str]] | None = None) -> list[Line]:
+        """A run's events in order, each with what is wrong with it.
+
+        Args:
+            run: the run's IRI.
+            keys: public keys by agent name, to trust instead of the registrations in the dataset.
+        """
+        folded = self._fold(run, keys)
+        problems = {problem.subject: problem.detail for problem in folded.problems}
+        problems.update({event.iri: "no known key verifies its signature" for event in folded.unsigned})
+        return [Line(event, problems.get(event.iri)) for event in folded.events]
+
+    def verify(self, run: str, *, keys: Mapping[str, Iterable[str]] | None = None) -> Folded:
+        """Replay a run's events through its plan and check every signature; for arguments see `history`.
+
+        Raises:
+            VerificationFailed: it does not fold; `problems` says where.
+        """
+        folded = self._fold(run, keys)
+        if not folded.ok:
+            first = folded.problems[0]
+            count = len(folded.problems)
+            raise VerificationFailed(
+                f"the run does not fold: {first.subject}: {first.detail} ({count} in all)",
+                problems=folded.problems,
+            )
+        return folded
+
+    # --- writing ----------------------------------------------------------------------------------------
+
+    def define(
+        self, plan: str, *, label: str, initial: str, terminal: Iterable[str], steps: Iterable[Edge]
+    ) -> Applied:
+        """Define a plan; doing it again exactly is no change and no error.
+
+        Raises:
+            Refused: the guard refuses the plan, or processing is not enabled.
+            Conflict: another plan stands at that IRI.
+        """
+        self._require_processing()
+        wanted = self._plan_quads(_iri(plan, "the plan"), label, initial, terminal, list(steps))
+        return self._put(texts.insert(wanted, self._graph), wanted, "another plan stands at this IRI")
+
+    def start(self, run: str, plan: str) -> Applied:
+        """Start a run of a plan at its initial state; a run that was started so already is no error.
+
+        Raises:
+            Refused: there is no such plan, the guard refuses, or processing is not enabled.
+            Conflict: a run of that IRI follows another plan.
+        """
+        self._require_processing()
+        names, which, definition = self._names, _iri(run, "the run"), _iri(plan, "the plan")
+        found = self._read(texts.about(definition, graph=self._graph))
+        initial = [quad for quad in found if quad.p == names.initial_state]
+        if len(initial) != 1 or Quad(definition, RDF_TYPE, names.definition, self._graph) not in found:
+            raise refuse("definition_unknown", "there is no such plan in this graph", "define it first")
+        lasting = {
+            Quad(which, RDF_TYPE, names.run, self._graph),
+            Quad(which, names.run_of, definition, self._graph),
+        }
+        moving = {
+            Quad(which, names.current_state, initial[0].o, self._graph),
+            Quad(which, names.current_revision, Literal("0", XSD_INTEGER), self._graph),
+        }
+        text = texts.start(lasting | moving, which, definition, initial[0], self._graph, names)
+        return self._put(text, lasting, "a run of this IRI follows another plan")
+
+    def advance(
+        self,
+        run: str,
+        step: str,
+        *,
+        expected_revision: str | int | None = None,
+        keep: Callable[[Pending], None] | None = None,
+    ) -> Advanced:
+        """Take a step of a run's plan: sign it for the revision that was read, and send it.
+
+        Args:
+            run: the run's IRI.
+            step: the step's name, or its IRI.
+            expected_revision: refuse when the run is at another revision.
+            keep: called with the signed advance before it is sent, to keep it across a crash.
+
+        Raises:
+            Refused: the step is not legal now, there is no key, processing is not enabled, or the guard
+                refuses.
+            Conflict: another advance came first.
+            Unreachable: nothing was sent.
+            Indeterminate: sent, and nothing could be learned since; `pending` is what was signed.
+        """
+        self._require_processing()
+        view = self.status(run)
+        if expected_revision is not None and view.revision != str(expected_revision):
+            raise Conflict(f"the run is at revision {view.revision}; read it again and decide anew")
+        pending = self._sign(view, self._choose(view, step))
+        if keep is not None:
+            keep(pending)
+        return self.send(pending)
+
+    def send(self, pending: Pending) -> Advanced:
+        """Send a signed advance, whether for the first time or again; for what it raises see `advance`."""
+        return self._settle(pending, sent=False)
+
+    def resolve(self, pending: Pending) -> Advanced:
+        """Learn what became of a signed advance that was sent before, sending it again if it is not there."""
+        return self._settle(pending, sent=True)
+
+    def registration_text(self, definitions: Iterable[str], *, bind: bool = True) -> str:
+        """The Turtle text by which a person registers this agent's key; the client never loads it itself.
+
+        Args:
+            definitions: the IRIs of the plans that the agent may advance.
+            bind: whether the registration names the agent's IRI, so that no other may use its name.
+        """
+        agent, key = self._signer()
+        return registration_text(
+            agent_name(agent.value),
+            key.public_key,
+            definitions,
+            agent=agent.value if bind else None,
+            base_ns=self._names.base,
+        )
+
+    # --- how --------------------------------------------------------------------------------------------
+
+    def _require_processing(self) -> None:
+        """Nothing is written to a server that does not say it guards what is written."""
+        found = self._asked(self._transport.capabilities)
+        remedy = "enroll the database (docs/howto/enroll.md), or use a client of version 1"
+        if found is None:
+            raise refuse(
+                "processing_unknown", "the server does not say whether it enforces workflows", remedy
+            )
+        versions = found.get("signatureVersions")
+        if found.get("processing") != "enabled":
+            raise refuse("processing_disabled", "the server does not enforce workflows", remedy)
+        if not isinstance(versions, list) or _VERSION not in versions:
+            raise refuse("version_unsupported", "the server does not take signatures of version 2", remedy)
+
+    def _read(self, text: str) -> set[Quad]:
+        return set(self._asked(lambda: quads(self._transport.query(text))))
+
+    def _asked(self, ask: Callable[[], Answer]) -> Answer:
+        """What a read answers; reading changes nothing, so a lost answer is no more than unreachable."""
+        try:
+            return ask()
+        except NoAnswer as error:
+            raise Unreachable(f"{error.message}; nothing was read") from error
+
+    def _wait(self, attempt: int) -> None:
+        if attempt:
+            self._pause(min(0.1 * 2**attempt, 5.0))
+
+    def _signer(self) -> tuple[IRI, AgentKey]:
+        if self._agent is None or self._key is None:
+            raise refuse(
+                "key_missing", "signing needs an agent and its key", "name the agent and its key file"
+            )
+        return self._agent, self._key
+
+    def _choose(self, view: RunView, step: str) -> Step:
+        chosen = [one for one in view.legal if step in (one.iri.value, one.name)]
+        if len(chosen) == 1:
+            return chosen[0]
+        legal = ", ".join(view.named(one) for one in view.legal)
+        if view.finished:
+            raise refuse("step_not_legal", "the run is finished", "start another run")
+        remedy = f"take one of: {legal}" if legal else "read the run again"
+        raise refuse("step_not_legal", f"{step} is no step from the state {view.state!r}", remedy)
+
+    def _sign(self, view: RunView, step: Step) -> Pending:
+        agent, key = self._signer()
+        if view.state is None or view.revision is None:
+            raise refuse("run_incomplete", "the run has not one state and one revision", "migrate it first")
+        pending = Pending(
+            run=view.run.value,
+            graph=None if view.graph is None else view.graph.value,
+            definition=view.plan.iri.value,
+            step=step.iri.value,
+            from_state=step.from_state,
+            to_state=step.to_state,
+            at=_timestamp(self._clock.now(), self._ids.token(3)),
+            performer=agent.value,
+            from_revision=view.revision,
+            to_revision=successor(view.revision),
+            signature="",
+            base_ns=self._names.base,
+        )
+        return pending.signed(key)
+
+    def _settle(self, pending: Pending, *, sent: bool) -> Advanced:
+        """Send, and read after every silence, until the exact event is there or can never come.
+
+        Once it may have been sent, no other failure is an answer to the question whether it landed.
+        """
+        for attempt in range(self._attempts):
+            self._wait(attempt)
+            try:
+                if sent and self._landed(pending):
+                    return pending.advanced(tx=None, resolved=True)
+                answer = self._transport.update(self._move_text(pending))
+            except NoAnswer:
+                sent = True
+            except (Conflict, Refused):
+                raise
+            except TreadleError:
+                if not sent:
+                    raise
+            else:
+                if answer.asserted > 0:
+                    return pending.advanced(tx=answer.tx, resolved=False)
+                return self._after_zeros(pending)
+        raise Indeterminate(
+            "it is not known whether the advance landed; resolve it with the same signed advance, "
+            "do not sign another one",
+            pending=pending,
+        )
+
+    def _landed(self, pending: Pending) -> bool:
+        """Whether the exact event is there; raises `Conflict` when it can no longer come."""
+        found = self._read(texts.about(pending.event, IRI(pending.run), graph=pending.where))
+        if pending.is_in(found, self._names):
+            return True
+        if any(quad.s == pending.event for quad in found):
+            raise Conflict("the event's IRI holds another event")
+        if not pending.run_quads(self._names, pending.from_state, pending.from_revision) <= found:
+            raise Conflict("another advance came first; read the run again and decide anew")
+        return False
+
+    def _after_zeros(self, pending: Pending) -> Advanced:
+        """Nothing matched: the same bytes landed before, or the race is lost."""
+        try:
+            if self._landed(pending):
+                return pending.advanced(tx=None, resolved=True)
+        except Conflict:
+            raise
+        except TreadleError as error:
+            detail = "the advance changed nothing now, and whether it did before could not be read"
+            raise Indeterminate(detail, pending=pending) from error
+        raise Conflict("the run does not stand where the advance was signed for; read it again")
+
+    def _move_text(self, pending: Pending) -> str:
+        names, old = self._names, pending.run_quads(self._names, pending.from_state, pending.from_revision)
+        new = pending.run_quads(names, pending.to_state, pending.to_revision)
+        definition = Quad(IRI(pending.run), names.run_of, IRI(pending.definition), pending.where)
+        return texts.move(old, new | pending.event_quads(names), old | {definition}, pending.where)
+
+    def _put(self, text: str, wanted: set[Quad], conflict: str) -> Applied:
+        """Insert statements that are the same however often they are sent, and read after a silence."""
+        subjects = sorted({quad.s for quad in wanted if isinstance(quad.s, IRI)})
+        sent = False
+        for attempt in range(self._attempts):
+            self._wait(attempt)
+            try:
+                answer = self._transport.update(text)
+                if answer.asserted > 0 or wanted <= self._read(texts.about(*subjects, graph=self._graph)):
+                    return answer
+            except NoAnswer:
+                sent = True
+            except Refused:
+                raise
+            except TreadleError:
+                if not sent:
+                    raise
+            else:
+                raise Conflict(conflict)
+        raise Indeterminate("it is not known whether this was written; the same call may be repeated")
+
+    def _plan_quads(
+        self, plan: IRI, label: str, initial: str, terminal: Iterable[str], steps: list[Edge]
+    ) -> set[Quad]:
+        names, graph = self._names, self._graph
+        found = {
+            Quad(plan, RDF_TYPE, names.workflow, graph),
+            Quad(plan, RDF_TYPE, names.definition, graph),
+            Quad(plan, LABEL, Literal(label), graph),
+            Quad(plan, names.initial_state, Literal(initial), graph),
+            *(Quad(plan, names.terminal_state, Literal(state), graph) for state in terminal),
+        }
+        for edge in steps:
+            step = _iri(edge.step, "a step")
+            found |= {
+                Quad(plan, names.has_step, step, graph),
+                Quad(step, RDF_TYPE, names.plain_step, graph),
+                Quad(step, RDF_TYPE, names.step, graph),
+                Quad(step, LABEL, Literal(edge.label or edge.step.rpartition("/")[2]), graph),
+                Quad(step, names.from_state, Literal(edge.from_state), graph),
+                Quad(step, names.to_state, Literal(edge.to_state), graph),
+            }
+        return found
+
+    def _fold(self, run: str, keys: Mapping[str, Iterable[str]] | None) -> Folded:
+        which = _iri(run, "the run")
+        data = Statements(self._read(texts.run_and_history(which, self._graph, self._names)), self._names)
+        if only_iri(data.objects(which, self._names.run_of, self._graph)) is None:
+            detail = "there is no run of that IRI in this graph"
+            raise refuse("run_unknown", detail, "check the run's IRI and the graph")
+        registered = (
+            current_registrations(data, self._names)
+            if keys is None
+            else trusted_keys(data, self._names, keys)
+        )
+        return fold_run(data, which, self._graph, self._names, registered)
+
+
+def _connect(url: str, token: str | None) -> Transport:
+    try:
+        from treadle.graph.client.http import HttpTransport
+    except ImportError as error:
+        raise ConfigError("the HTTP client is not installed: pip install 'treadle[client]'") from error
+    return HttpTransport(url, token=token)
+
+
+def _iri(text: str, what: str) -> IRI:
+    try:
+        return IRI(text)
+    except ValueError as error:
+        raise ConfigError(f"{what}: {error}") from error
+
+
+def _timestamp(microseconds: int, digits: bytes) -> str:
+    moment = _EPOCH + timedelta(microseconds=microseconds)
+    return f"{moment.isoformat(timespec='microseconds')}{int.from_bytes(digits):08d}Z"
