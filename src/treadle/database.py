@@ -95,7 +95,7 @@ class Database:
     @property
     def history(self) -> str:
         """The history incarnation: it changes with every restore."""
-        return self._engine.state.history
+        return self._engine.refresh().history
 
     @property
     def version(self) -> int:
@@ -262,6 +262,8 @@ class Database:
         answer = self._engine.submit([job], timeout)[0]
         if isinstance(answer, BaseException):
             raise answer
+        if job.exclusive:
+            self._engine.refresh()  # what this handle has done it has also seen
         return answer
 
 

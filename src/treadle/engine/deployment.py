@@ -9,9 +9,11 @@ import msgspec
 from treadle.access import roles as access_roles
 from treadle.access.caller import Caller
 from treadle.access.roles import Role
+from treadle.engine import named
 from treadle.engine import state as states
 from treadle.engine.batch import Batch
 from treadle.engine.job import Job
+from treadle.engine.named import QueryProposal
 from treadle.engine.state import Deployed
 from treadle.errors import ContractError, ContractMismatch
 from treadle.model import canonical, record
@@ -23,9 +25,10 @@ from treadle.plan.schema import fixed_names
 
 
 class Proposal(NamedTuple):
-    """What to deploy. `contract` None changes roles only; `roles` None leaves them.
+    """What to deploy. `contract` None changes roles and queries only; `roles` None leaves them.
 
-    `expected_version` is the version that must be active, 0 for none, None for no expectation.
+    `expected_version` is the version that must be active, 0 for none, None for no expectation. `queries`
+    None leaves the named queries; with a contract they are given, compiled against it.
     """
 
     contract: Contract | None
@@ -34,10 +37,11 @@ class Proposal(NamedTuple):
     roles: tuple[Role, ...] | None
     caller: Caller
     request_id: bytes | None = None
+    queries: QueryProposal | None = None
 
 
 class DeployJob(Job):
-    """Deploys a contract and roles; its result is the active version."""
+    """Deploys a contract, named queries and roles; its result is the active version."""
 
     __slots__ = ("proposal",)
 
@@ -56,6 +60,8 @@ class DeployJob(Job):
             self._check_expected(active, wanted, changed)
         if wanted is not None and changed:
             self._deploy(batch, active, wanted)
+        if self.proposal.queries is not None:
+            changed = self._write_queries(batch, self.proposal.queries) or changed
         if self.proposal.roles is not None:
             changed = self._write_roles(batch, self.proposal.roles) or changed
         if changed:
@@ -97,6 +103,14 @@ class DeployJob(Job):
         self._append(
             batch, "deploy", wanted.name, {"identity": wanted.identity, "version": wanted.version}, wanted
         )
+
+    def _write_queries(self, batch: Batch, proposal: QueryProposal) -> bool:
+        current = batch.state.queries
+        proposal.check(current)
+        if not named.write(batch.tx, current, proposal.queries):
+            return False
+        self._append(batch, "queries", "", named.described(proposal.queries), None)
+        return True
 
     def _write_roles(self, batch: Batch, roles: tuple[Role, ...]) -> bool:
         data = access_roles.encode(roles)

@@ -14,6 +14,8 @@ import msgspec
 
 from treadle.access import roles as access_roles
 from treadle.access.roles import Roles
+from treadle.engine import named
+from treadle.engine.named import Queries
 from treadle.errors import DatabaseCorrupt, UnknownName, check
 from treadle.model import contract as contracts
 from treadle.model.contract import Contract
@@ -84,6 +86,7 @@ class State(NamedTuple):
     digests: DigestKeys
     deployed: Deployed | None
     roles: Roles
+    queries: Queries
 
     @property
     def history(self) -> str:
@@ -131,6 +134,7 @@ def load(tx: ReadTx, known: State | None = None) -> State:
         digests=_digests(tx),
         deployed=_deployed(tx, known),
         roles=access_roles.decode(tx.setting(ROLES)),
+        queries=named.load(tx, known.queries if known is not None else None),
     )
 
 
