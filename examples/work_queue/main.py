@@ -175,6 +175,7 @@ def processes() -> None:
 def main() -> None:
     threads()
     processes()
+    print("Look around in this folder: treadle log · treadle log --of Job corner 8 --long · treadle verify")
 
 
 if __name__ == "__main__":
