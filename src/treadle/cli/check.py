@@ -52,10 +52,9 @@ def check(
 
 
 def _summary(contract: Any) -> str:
-    counts = [
-        (len(contract.entities), "entity", "entities"),
-        (len(contract.workflows), "workflow", "workflows"),
-        (len(contract.commands), "command", "commands"),
-    ]
-    parts = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts)
-    return f"contract {contract.name} version {contract.version} is fine ({parts})"
+    parts = (
+        screen.counted(len(contract.entities), "entity", "entities"),
+        screen.counted(len(contract.workflows), "workflow"),
+        screen.counted(len(contract.commands), "command"),
+    )
+    return f"contract {contract.name} version {contract.version} is fine ({', '.join(parts)})"

@@ -97,7 +97,8 @@ def _print_head(database: treadle.Database, json: bool) -> None:
 
 
 def _print(entry: Entry, long: bool) -> None:
-    who = entry.principal + (f" ({entry.role})" if entry.role else "")
+    role = f" ({entry.role})" if entry.role else ""
+    who = entry.principal + role + (f" on {entry.instance}" if entry.instance else "")
     what = screen.plain(f"{entry.kind} {entry.name}".strip() if entry.kind != "command" else entry.name)
     moved = ", ".join(f"{binding} at revision {revision}" for binding, _, revision in entry.revisions)
     line = f"{entry.number:>6}  {entry.time:%Y-%m-%d %H:%M:%S}  {what}{_ending(entry)}  {screen.plain(who)}"

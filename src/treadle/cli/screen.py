@@ -58,6 +58,11 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 row`, `2 rows`; `many` where the plural is not made with an s."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
 def table(rows: Iterable[Sequence[str]]) -> None:
     """Rows of text in columns, each as wide as its widest cell; the last column is not padded."""
     lines = [tuple(map(plain, row)) for row in rows]

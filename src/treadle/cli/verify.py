@@ -68,8 +68,12 @@ def _head(text: str) -> tuple[int, str]:
 def _print(report: Report) -> None:
     number, digest = report.head
     skipped = f", {report.not_evaluated} not evaluated again" if report.not_evaluated else ""
-    counts = (
-        f"{report.records} records, {report.evaluated} commands evaluated again{skipped}, {report.rows} rows"
+    counts = ", ".join(
+        (
+            screen.counted(report.records, "record"),
+            screen.counted(report.evaluated, "command") + " evaluated again" + skipped,
+            screen.counted(report.rows, "row"),
+        )
     )
     verdict = (
         screen.paint("history agrees", "good") if report.ok else screen.paint("history does not agree", "bad")

@@ -16,11 +16,10 @@ import typer
 from typer.main import get_command
 
 from tests.unit.cli.conftest import Call
+from tests.unit.cli.terminal import TREADLE, on_a_terminal
 from treadle import __version__, errors
 from treadle.cli import exits, main
 from treadle.cli.verbs import VERBS, Verbs
-
-TREADLE = (sys.executable, "-m", "treadle.cli")
 
 
 def run_process(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -199,32 +198,6 @@ def test_no_colour_without_a_terminal(tmp_path: Path) -> None:
     for words in (("--help",), ("run", "--help"), ("log",), ("chek",)):
         done = run_process(*words, cwd=tmp_path, env=forced)
         assert "\x1b" not in done.stdout + done.stderr, words
-
-
-def on_a_terminal(words: tuple[str, ...], folder: Path, **environment: str) -> str:
-    """What a call prints on a pseudo-terminal."""
-    master, slave = os.openpty()
-    process = subprocess.Popen(
-        [*TREADLE, *words],
-        cwd=folder,
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env={key: value for key, value in os.environ.items() if key != "NO_COLOR"} | environment,
-    )
-    os.close(slave)
-    printed = b""
-    while True:
-        try:
-            chunk = os.read(master, 65_536)
-        except OSError:  # the other end is closed
-            break
-        if not chunk:
-            break
-        printed += chunk
-    process.wait(timeout=60)
-    os.close(master)
-    return printed.decode()
 
 
 def test_colour_on_a_terminal_but_never_under_no_color(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import apsw
 import pytest
 
 from tests.unit.cli.conftest import Call, claim
+from tests.unit.cli.terminal import on_a_terminal
+from tests.unit.cli.test_lines import ADD, jobs
 
 
 def test_a_good_history(job: Call) -> None:
@@ -42,3 +44,10 @@ def test_a_changed_row_is_found(job: Call) -> None:
 @pytest.mark.parametrize("head", ["", "1", "x:y", "1:12", "-1:" + "0" * 64])
 def test_a_head_that_is_none(head: str, project: Call) -> None:
     assert project("verify", "--head", head).code == 2
+
+
+def test_progress_is_shown_on_a_terminal_only(project: Call) -> None:
+    project(*ADD, stdin=jobs(1_100))
+    shown = on_a_terminal(("verify",), Path.cwd(), TERM="xterm")
+    assert "verify" in shown and "history agrees" in shown
+    assert project("verify").err == ""
