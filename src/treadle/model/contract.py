@@ -458,8 +458,8 @@ class OutcomeDecl(_Node, frozen=True, tag="outcome_decl"):
 class Command(_Node, frozen=True, tag="command"):
     """An ordinary or bulk command.
 
-    `partition` is the aggregate's partition expression with this command's key arguments put in: inputs
-    and constants only; None where the command has no binding in an aggregate (it never happens: C009).
+    `partition` is the aggregate's partition expression with this command's key arguments put in: inputs,
+    constants, and a service value where a create begins a partition. It is None only while C009 is refused.
     """
 
     name: str

@@ -12,9 +12,12 @@ from treadle.plan.expressions import Function, OutOfRange, compile_expr, misplac
 
 
 def partition_of(command: c.Command) -> Callable[[Cells], Cells] | None:
-    """A function from a command's input to its partition values; None where the command has none."""
+    """A function from a command's input to its partition values; None where the input does not tell them.
+
+    A create whose key is a service value begins a partition of its own, which no caller was in before.
+    """
     expr = command.partition
-    if expr is None:
+    if expr is None or _sealed(expr):
         return None
     places = {field.name: position for position, field in enumerate(command.inputs)}
 
@@ -32,3 +35,16 @@ def partition_of(command: c.Command) -> Callable[[Cells], Cells] | None:
             raise InvalidInput(f"no partition of {command.name} has such a value", path="input") from None
 
     return partition
+
+
+def _sealed(expr: c.Expr) -> bool:
+    """Whether an expression holds a service value."""
+    match expr:
+        case c.Service():
+            return True
+        case c.Unary() | c.DatePart():
+            return _sealed(expr.operand)
+        case c.Binary():
+            return _sealed(expr.left) or _sealed(expr.right)
+        case _:
+            return False

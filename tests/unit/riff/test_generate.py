@@ -22,8 +22,9 @@ from treadle.riff.tree import Tree
 
 GOLDEN = ROOT / "tests" / "golden" / "riff"
 RESERVED = words(
-    """exists bool i64 u64 timestamp date uuid true false null contract enum entity aggregate command reimport
-    input read mutate create init_or_mutate observe_or_initialize decide require set emit return for else as"""
+    """exists bool i64 u64 timestamp date uuid true false null contract enum entity aggregate command
+    reimport input read mutate create init_or_mutate observe_or_initialize decide require set emit return for
+    else as"""
 )
 
 
