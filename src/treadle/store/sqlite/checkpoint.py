@@ -18,6 +18,7 @@ import apsw
 
 from treadle.errors import TreadleError
 from treadle.store.sqlite import files, schema
+from treadle.store.sqlite.failures import NO_ROOM
 
 PAGES: Final = 4_000
 """So many pages written make a checkpoint worth while (16 MB): many of them are the same page again."""
@@ -96,14 +97,17 @@ class Checkpointer:
             except apsw.BusyError:
                 pass  # another process is at it
             except apsw.Error as error:
-                failed = self._failed()
-                if is_flush_failure(error) and failed is not None:
-                    failed()
+                self._report(error)
             except TreadleError:
                 pass  # the store was closed meanwhile
         if self._connection is not None:
-            with suppress(apsw.Error):
-                self._connection.close(True)
+            files.close_quietly(self._connection)
+
+    def _report(self, error: apsw.Error) -> None:
+        system_errno = 0 if self._connection is None else self._connection.system_errno
+        failed = self._failed()
+        if failed is not None and leaves_doubt(error, system_errno):
+            failed()
 
     def connections(self) -> list[apsw.Connection]:
         """The connection that it has, if it has one."""
@@ -126,9 +130,17 @@ class Checkpointer:
             thread.join()
 
 
-def is_flush_failure(error: apsw.Error) -> bool:
-    """Whether it is an I/O error after which the system may have dropped what it was to flush."""
-    return isinstance(error, apsw.IOError)
+def leaves_doubt(error: apsw.Error, system_errno: int) -> bool:
+    """Whether, after this error, it is open what is on the disk.
+
+    After a failed flush the system may have dropped what it was to flush, and a failed commit may be whole
+    on the disk all the same. A write that was refused for want of room did certainly not happen.
+    """
+    if not isinstance(error, apsw.IOError):
+        return False
+    code = getattr(error, "extendedresult", None)
+    refused = code == apsw.SQLITE_IOERR_WRITE and system_errno in NO_ROOM
+    return not refused
 
 
 def settle(connection: apsw.Connection) -> None:

@@ -25,7 +25,7 @@ from treadle.errors import (
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED: Final = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 _DISK_FULL: Final = "the disk is full; nothing was changed. Make room and try again"
@@ -65,7 +65,7 @@ def translated(error: apsw.Error, system_errno: int = 0) -> TreadleError:
     if known is not None:
         return known[0](known[1])
     if isinstance(error, apsw.IOError | apsw.CantOpenError):
-        if system_errno in _FULL:
+        if system_errno in NO_ROOM:
             return DiskFull(_DISK_FULL)
         if system_errno in _DENIED:
             return ReadOnly(_READ_ONLY)
@@ -91,7 +91,7 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
 
 def os_error(error: OSError, doing: str) -> TreadleError:
     """The error to raise for one of the operating system's; `doing` says what failed."""
-    if error.errno in _FULL:
+    if error.errno in NO_ROOM:
         return DiskFull(f"{doing}: the disk is full. Make room and try again")
     if error.errno in _DENIED:
         return ReadOnly(

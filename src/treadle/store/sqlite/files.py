@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
 import apsw
 
 from treadle import limits
-from treadle.errors import DatabaseMissing, StoreError
-from treadle.store.sqlite.failures import os_error
+from treadle.errors import DatabaseMissing, ReadOnly, StoreError
+from treadle.store.sqlite.failures import os_error, translated
 
 _STATEMENTS: Final = 256
 """How many prepared statements a connection keeps."""
@@ -76,6 +78,11 @@ def missing(place: Place) -> DatabaseMissing:
     )
 
 
+def read_only(place: Place) -> ReadOnly:
+    """The error of a database that can be read but not written."""
+    return ReadOnly(f"{place.path} cannot be written; check the permissions of the file and its folder")
+
+
 def _sync_folder(folder: str) -> None:
     """Make a new name in a folder durable."""
     file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -91,31 +98,67 @@ def identity(place: Place) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
+def close_quietly(connection: apsw.Connection) -> None:
+    """Close; what is committed is in the log already, whatever the closing checkpoint meets."""
+    with suppress(apsw.Error):
+        connection.close(True)
+
+
+@contextmanager
+def being_opened(connection: apsw.Connection) -> Iterator[None]:
+    """Close the connection again if the block fails, and translate SQLite's errors."""
+    try:
+        yield
+    except apsw.Error as error:
+        failure = translated(error, connection.system_errno)
+        close_quietly(connection)
+        raise failure from error
+    except BaseException:
+        close_quietly(connection)
+        raise
+
+
 def connect(place: Place) -> apsw.Connection:
-    """A connection with the settings that all of ours share. Raises apsw's errors."""
-    connection = apsw.Connection(
-        place.path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=place.vfs, statementcachesize=_STATEMENTS
-    )
-    connection.set_busy_timeout(10_000)
-    connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
-    connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
-    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    # On macOS an fsync that waits for the disk has another name; elsewhere these do nothing.
-    connection.execute("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
-    connection.execute("PRAGMA temp_store = MEMORY")
+    """A connection with the settings that all of ours share."""
+    try:
+        connection = apsw.Connection(
+            place.path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=place.vfs, statementcachesize=_STATEMENTS
+        )
+    except apsw.Error as error:
+        if not exists(place):
+            raise missing(place) from error
+        if not os.access(place.path, os.R_OK | os.W_OK):
+            raise read_only(place) from error
+        raise translated(error) from error
+    with being_opened(connection):
+        if connection.readonly("main"):
+            raise read_only(place)
+        connection.set_busy_timeout(10_000)
+        connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
+        connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
+        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        # On macOS an fsync that waits for the disk has another name; elsewhere these do nothing.
+        connection.execute(
+            "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON"
+        )
+        connection.execute("PRAGMA temp_store = MEMORY")
     return connection
 
 
 def connect_writer(place: Place) -> apsw.Connection:
     """The connection that writes. It never checkpoints by itself: `Checkpointer` does."""
     connection = connect(place)
-    connection.wal_autocheckpoint(0)
-    connection.execute(f"PRAGMA cache_size = -{_WRITE_CACHE_KIB}; PRAGMA journal_size_limit = {LOG_BYTES}")
+    with being_opened(connection):
+        connection.wal_autocheckpoint(0)
+        connection.execute(
+            f"PRAGMA cache_size = -{_WRITE_CACHE_KIB}; PRAGMA journal_size_limit = {LOG_BYTES}"
+        )
     return connection
 
 
 def connect_reader(place: Place) -> apsw.Connection:
     """A connection that cannot write."""
     connection = connect(place)
-    connection.execute(f"PRAGMA cache_size = -{_READ_CACHE_KIB}; PRAGMA query_only = ON")
+    with being_opened(connection):
+        connection.execute(f"PRAGMA cache_size = -{_READ_CACHE_KIB}; PRAGMA query_only = ON")
     return connection

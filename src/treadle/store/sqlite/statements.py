@@ -148,10 +148,12 @@ class TableStatements:
         known = spec.positions[: len(range_.values)]
         conditions = [self._equal(position) for position in known]
         conditions += [f"{self.columns[position]} IS NOT NULL" for position in spec.presence]
-        order = [self.columns[position] for position in spec.positions[len(known) :]] + self.keys
+        rest = [place for place in range(self.table.key_count) if place not in spec.positions]
+        order = [self.columns[position] for position in (*spec.positions[len(known) :], *rest)]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        by = f" ORDER BY {', '.join(order)}" if order else ""
         source = f"{self.name} INDEXED BY {quoted(index_name(self.table, spec))}"
-        return f"SELECT {', '.join(self.keys)} FROM {source}{where} ORDER BY {', '.join(order)} LIMIT ?"
+        return f"SELECT {', '.join(self.keys)} FROM {source}{where}{by} LIMIT ?"
 
     def _equal(self, position: int) -> str:
         # IS finds absent optionals too; on a required column = says the same, and plans better.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +15,7 @@ from treadle.errors import Busy, OutcomeUnknown, StoreError, TreadleError, check
 from treadle.ports.store import Capabilities
 from treadle.store.handle import Lifetime, Turn, busy, deadline, remaining
 from treadle.store.sqlite import files, forks, schema
-from treadle.store.sqlite.checkpoint import Checkpointer, flush_recovered, is_flush_failure, settle
+from treadle.store.sqlite.checkpoint import Checkpointer, flush_recovered, leaves_doubt, settle
 from treadle.store.sqlite.failures import os_error, translated
 from treadle.store.sqlite.lock import FileLock
 from treadle.store.sqlite.transactions import Shared, SqliteRead, SqliteWrite
@@ -122,10 +123,7 @@ class SqliteStore:
         return connection, SqliteRead(connection, self._shared)
 
     def _new_reader(self) -> apsw.Connection:
-        try:
-            connection = files.connect_reader(self._place)
-        except apsw.Error as error:
-            raise translated(error) from error
+        connection = files.connect_reader(self._place)
         self._readers.add(connection)
         return connection
 
@@ -145,7 +143,7 @@ class SqliteStore:
 
     def _close_reader(self, connection: apsw.Connection) -> None:
         self._readers.discard(connection)
-        close_quietly(connection)
+        files.close_quietly(connection)
 
     def _close_idle(self) -> None:
         with suppress(IndexError):
@@ -230,9 +228,10 @@ class SqliteStore:
         try:
             self._writer.execute("COMMIT")
         except apsw.Error as error:
-            failure = translated(error, self._writer.system_errno)
+            system_errno = self._writer.system_errno
+            failure = translated(error, system_errno)
             _roll_back(self._writer)
-            if is_flush_failure(error):
+            if leaves_doubt(error, system_errno):
                 self._doubt()
                 self._settle_or_unknown(failure)
             raise failure from error
@@ -295,7 +294,7 @@ class SqliteStore:
             try:
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             except apsw.Error as error:
-                if is_flush_failure(error):
+                if leaves_doubt(error, self._writer.system_errno):
                     self._doubt()
                 raise translated(error, self._writer.system_errno) from error
 
@@ -320,7 +319,7 @@ class SqliteStore:
         if first:
             self._checkpointer.end()
             self._close_idle()
-            close_quietly(self._writer)
+            files.close_quietly(self._writer)
             self._lock.close()
 
 
@@ -329,12 +328,6 @@ def _roll_back(connection: apsw.Connection) -> None:
     with suppress(apsw.Error):
         if not connection.get_autocommit():
             connection.execute("ROLLBACK")
-
-
-def close_quietly(connection: apsw.Connection) -> None:
-    """Close; what is committed is in the log already, whatever the closing checkpoint meets."""
-    with suppress(apsw.Error):
-        connection.close(True)
 
 
 def open_database(where: str, *, create: bool = True, vfs: str | None = None) -> SqliteStore:
@@ -347,6 +340,8 @@ def open_database(where: str, *, create: bool = True, vfs: str | None = None) ->
     place = files.locate(where, vfs)
     if not create and not files.exists(place):
         raise files.missing(place)
+    if files.exists(place) and not os.path.exists(place.lock):
+        _check_ours(place)
     try:
         lock = FileLock(place.lock)
     except OSError as error:
@@ -369,18 +364,16 @@ def _open_locked(place: files.Place, lock: FileLock, create: bool) -> SqliteStor
 
 
 def _open_writer(place: files.Place, create: bool) -> apsw.Connection:
-    connection: apsw.Connection | None = None
-    try:
-        connection = files.connect_writer(place)
+    connection = files.connect_writer(place)
+    with files.being_opened(connection):
         schema.prepare(connection, create)
         flush_recovered(connection)
-    except apsw.Error as error:
-        failure = translated(error, connection.system_errno if connection else 0)
-        if connection is not None:
-            close_quietly(connection)
-        raise failure from error
-    except BaseException:
-        if connection is not None:
-            close_quietly(connection)
-        raise
     return connection
+
+
+def _check_ours(place: files.Place) -> None:
+    """Refuse a file that is not ours before anything is put beside it."""
+    connection = files.connect(place)
+    with files.being_opened(connection):
+        schema.check_marks(connection)
+    files.close_quietly(connection)

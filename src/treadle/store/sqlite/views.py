@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from treadle.model.types import MONEY_SCALE, Date, Decimal, Money, Optional, Timestamp, Type, Uuid, required
+from treadle.model.types import (
+    MONEY_SCALE,
+    U64,
+    Date,
+    Decimal,
+    Money,
+    Optional,
+    Timestamp,
+    Type,
+    Uuid,
+    required,
+)
 from treadle.ports.store import Column, Table
 
 _LIMB: Final = 1_000_000_000
@@ -42,17 +53,23 @@ def _date(cell: str) -> str:
     return f"date({cell} * 86400, 'unixepoch')"
 
 
-def _digits(cell: str) -> str:
-    """A table of one row whose columns l0 to l4 are the limbs (base 10^9, lowest first) of |cell|.
+def _digit(cell: str, at: str) -> str:
+    """The hexadecimal digit at a place from 0, of the size of a number that is stored plus 2^127.
 
-    The BLOB is the number plus 2^127 in 32 hexadecimal digits. The first says the sign; a negative number's
-    size is the complement of the digits plus one. They go one by one into the limbs, by long multiplication.
+    The first digit says the sign. A negative number's size is the complement of its digits, plus one.
     """
-    digit = f"instr('123456789ABCDEF', substr(hex({cell}), i + 1, 1))"
-    size = (
-        f"CASE WHEN hex({cell}) < '8' THEN CASE i WHEN 0 THEN 7 WHEN 31 THEN 16 ELSE 15 END - {digit} "
-        f"ELSE {digit} - CASE i WHEN 0 THEN 8 ELSE 0 END END"
+    digit = f"instr('123456789ABCDEF', substr(hex({cell}), {at} + 1, 1))"
+    return (
+        f"CASE WHEN hex({cell}) < '8' THEN CASE {at} WHEN 0 THEN 7 WHEN 31 THEN 16 ELSE 15 END - {digit} "
+        f"ELSE {digit} - CASE {at} WHEN 0 THEN 8 ELSE 0 END END"
     )
+
+
+def _limbs(cell: str) -> str:
+    """A table treadle_n: the row i = 32 has in l0 to l4 the limbs (base 10^9, lowest first) of |cell|.
+
+    Digit by digit (d is the next) the number so far is multiplied by 16 and the digit added.
+    """
     names = [f"l{limb}" for limb in range(_LIMBS)]
     carried = "d"
     steps = []
@@ -60,11 +77,10 @@ def _digits(cell: str) -> str:
         grown = f"({name} * 16 + {carried})"
         steps.append(f"{grown} % {_LIMB}")
         carried = f"{grown} / {_LIMB}"
-    listed = ", ".join(names)
     return (
-        f"WITH RECURSIVE treadle_n(i, {listed}) AS (SELECT 0{', 0' * _LIMBS} UNION ALL "
-        f"SELECT i + 1, {', '.join(steps)} FROM "
-        f"(SELECT i, {listed}, {size} AS d FROM treadle_n WHERE i < {_HEX_DIGITS}))"
+        f"WITH RECURSIVE treadle_n(i, d, {', '.join(names)}) AS ("
+        f"SELECT 0, {_digit(cell, '0')}{', 0' * _LIMBS} UNION ALL "
+        f"SELECT i + 1, {_digit(cell, '(i + 1)')}, {', '.join(steps)} FROM treadle_n WHERE i < {_HEX_DIGITS})"
     )
 
 
@@ -77,11 +93,13 @@ def _decimal(cell: str, scale: int) -> str:
     fraction = f" || '.' || substr({padded}, {total - scale + 1})" if scale else ""
     sign = f"CASE WHEN hex({cell}) < '8' THEN '-' ELSE '' END"
     number = f"{sign} || CASE {whole} WHEN '' THEN '0' ELSE {whole} END{fraction}"
-    return f"({_digits(cell)} SELECT {number} FROM treadle_n WHERE i = {_HEX_DIGITS})"
+    return f"({_limbs(cell)} SELECT {number} FROM treadle_n WHERE i = {_HEX_DIGITS})"
 
 
 def _text(kind: Type, cell: str) -> str | None:
-    """The expression that shows a present cell as text, or None where it can stand as it is."""
+    """The expression that shows a present cell to people, or None where it can stand as it is."""
+    if isinstance(kind, U64):
+        return f"CASE typeof({cell}) WHEN 'text' THEN ltrim({cell}, '0') ELSE {cell} END"
     if isinstance(kind, Uuid):
         return _uuid(cell)
     if isinstance(kind, Timestamp):
