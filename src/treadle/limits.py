@@ -78,6 +78,7 @@ QUERY_ENTRIES: Final = 1_024  # of a list parameter
 QUERY_EXAMINED: Final = 10_000  # index entries that one page looks at in one range, before it ends early
 QUERY_AGGREGATED: Final = 1_000_000  # rows behind one aggregate
 QUERY_BYTES: Final = 16 * MIB  # cells of one answer
+QUERY_SECONDS: Final = 30  # waiting for a commit and running together
 CURSOR_BYTES: Final = 64 * KIB
 
 # Graph.
