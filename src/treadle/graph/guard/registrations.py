@@ -18,7 +18,7 @@ def registration_forbidden(scene: Scene) -> Iterator[Refusal]:
     """Only a caller with the identity permission writes a registration fact, on whatever subject."""
     if scene.context.identity:
         return
-    for s, p, o, g in chain(scene.delta.removed, scene.delta.added):
+    for s, p, o, g in chain(scene.removed, scene.added):
         if is_registration_fact(p, o, scene.names):
             detail = "may be written with the identity permission only"
             yield scene.refuse("registration_forbidden", s, g, p, detail)
@@ -61,7 +61,7 @@ def touched(scene: Scene) -> list[Entry]:
     """Every subject in a graph of which the request changes a registration fact, in order."""
     places = {
         Entry(g, s)
-        for s, p, o, g in chain(scene.delta.removed, scene.delta.added)
+        for s, p, o, g in chain(scene.removed, scene.added)
         if is_registration_fact(p, o, scene.names)
     }
     return sorted(places, key=lambda entry: (entry.graph or (), entry.subject))

@@ -12,6 +12,7 @@ from treadle.graph.delta import Delta
 from treadle.graph.entities import Event, Plan, Registration, read_event, read_plan
 from treadle.graph.guard.context import Context, Refusal
 from treadle.graph.guard.reasons import BY_NAME
+from treadle.graph.remembered import Remembered
 from treadle.graph.terms import IRI, Quad, Resource, Term
 from treadle.graph.view import Before, Graph
 from treadle.graph.vocabulary import RDF_TYPE, Kind
@@ -36,27 +37,28 @@ class Move(NamedTuple):
     definition: IRI
 
 
-NOTHING: frozenset[Kind] = frozenset()
-
-
 class Scene:
     """A request: the states before and after it, its delta and context, and its guarded subjects in order.
 
+    `removed` and `added` are the delta's types, registration facts and process facts, whoever bears them.
     `registered` and `verified` remember what `signers` found, by agent name and by event.
     """
 
     def __init__(self, before: Before, delta: Delta, context: Context) -> None:
-        self.before = before
+        self.before = Remembered(before)
         self.delta = delta
         self.context = context
         self.names = context.names
         self.changes = changes_of(delta)
-        self.after = After(before, delta, self.changes)
-        guarded = (self._touched(place, change) for place, change in self.changes.items())
+        self.after = Remembered(After(self.before, delta, self.changes))
+        guarded = (self._touched(before, change) for change in self.changes.values())
         self.guarded = sorted(
-            (touched for touched in guarded if touched.was or touched.now),
+            (touched for touched in guarded if touched is not None),
             key=lambda touched: (touched.graph or (), touched.subject),
         )
+        watched = {RDF_TYPE, *self.names.owners, *self.names.registration_properties}
+        self.removed = [quad for quad in delta.removed if quad[1] in watched]
+        self.added = [quad for quad in delta.added if quad[1] in watched]
         self.registered: dict[str, list[Registration]] = {}
         self.verified: dict[tuple[Graph, Resource], Registration | None] = {}
         self._by_place = {(touched.graph, touched.subject): touched for touched in self.guarded}
@@ -147,15 +149,16 @@ class Scene:
         name = self.names.short(field) if isinstance(field, IRI) else field
         return Refusal(reason, entity, graph, name, detail or BY_NAME[reason].when)
 
-    def _touched(self, place: Place, change: Change) -> Touched:
-        graph, subject = place
+    def _touched(self, before: Before, change: Change) -> Touched | None:
+        """What a change does to a guarded subject; None for other data, of which there may be a million."""
         markers = self.names.markers
-        types = self.before.objects(subject, RDF_TYPE, graph)
+        types = before.objects(change.subject, RDF_TYPE, change.graph)
         was = frozenset([markers[term] for term in types if isinstance(term, IRI) and term in markers])
-        gone, come = _kinds(change.removed, markers), _kinds(change.added, markers)
+        come = _kinds(change.added, markers)
         if not (was or come):
-            return Touched(graph, subject, NOTHING, NOTHING, change)
-        return Touched(graph, subject, was, was.difference(gone).union(come), change)
+            return None
+        now = was.difference(_kinds(change.removed, markers)).union(come)
+        return Touched(change.graph, change.subject, was, now, change)
 
 
 def _kinds(facts: Iterable[tuple[IRI, Term]], markers: Mapping[IRI, Kind]) -> frozenset[Kind]:

@@ -56,7 +56,7 @@ def process_fact_untyped(scene: Scene) -> Iterator[Refusal]:
     Else facts could be planted on a subject first and become a run or an event by one type later, or a
     reader could take them for one.
     """
-    for s, p, _, g in scene.delta.added:
+    for s, p, _, g in scene.added:
         owners = scene.names.owners.get(p)
         if owners is not None and not any(scene.now(scene.names.markers[owner], s, g) for owner in owners):
             names = " or ".join(scene.names.short(owner) for owner in owners)
