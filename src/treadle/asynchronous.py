@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle import database
 from treadle.access.caller import Caller
@@ -23,6 +23,10 @@ from treadle.engine.request import Request
 from treadle.engine.ticket import TaskTicket
 from treadle.errors import Cancelled, TreadleError
 from treadle.ports.clock import Clock
+
+if TYPE_CHECKING:
+    from treadle.access.tokens import Token
+    from treadle.engine.grants import Granted
 
 Result = TypeVar("Result")
 
@@ -69,6 +73,11 @@ class AsyncDatabase:
         """See `treadle.Database.log`; returns the records as a list."""
         return await self._call(lambda: list(self.sync.log(*args, **options)))
 
+    @property
+    def tokens(self) -> AsyncTokens:
+        """See `treadle.Database.tokens`."""
+        return AsyncTokens(self)
+
     def acting_as(self, principal: str, **options: Any) -> AsyncActing:
         """See `treadle.Database.acting_as`."""
         return AsyncActing(self, self.sync.acting_as(principal, **options).caller)
@@ -101,6 +110,29 @@ class AsyncDatabase:
             coordinator.withdraw(jobs, Cancelled("the task was cancelled before the command was taken"))
             raise
         return [job.answer for job in jobs]
+
+
+class AsyncTokens:
+    """The tokens of a database, for asyncio; see `treadle.engine.grants.Tokens`."""
+
+    def __init__(self, owner: AsyncDatabase) -> None:
+        self._owner = owner
+
+    async def create(self, principal: str, *, role: str, **options: Any) -> Granted:
+        """See `treadle.engine.grants.Tokens.create`."""
+        return await self._owner._call(self._owner.sync.tokens.create, principal, role=role, **options)
+
+    async def list(self) -> list[Token]:
+        """See `treadle.engine.grants.Tokens.list`."""
+        return await self._owner._call(self._owner.sync.tokens.list)
+
+    async def revoke(self, id: str, **options: Any) -> Token:
+        """See `treadle.engine.grants.Tokens.revoke`."""
+        return await self._owner._call(self._owner.sync.tokens.revoke, id, **options)
+
+    async def rotate(self, id: str, **options: Any) -> Granted:
+        """See `treadle.engine.grants.Tokens.rotate`."""
+        return await self._owner._call(self._owner.sync.tokens.rotate, id, **options)
 
 
 class AsyncActing:

@@ -22,7 +22,9 @@ from treadle.rows import StoredRow, read_key
 
 if TYPE_CHECKING:
     from treadle.access.roles import Role
+    from treadle.engine.grants import Tokens
     from treadle.history import Entry
+    from treadle.queries import Page
     from treadle.verify import Report
 
 Command = tuple[str, Mapping[str, Any]]
@@ -115,6 +117,7 @@ class Database:
         contract: str | Path,
         *,
         expected_version: int | None = None,
+        queries: Sequence[str | Path] | str | Path | None = None,
         roles: Sequence[Role] | None = None,
         principal: str = "owner",
         role: str | None = None,
@@ -123,7 +126,8 @@ class Database:
 
         `expected_version` is the version that must be active (without it: the one this handle last saw);
         a lost race is refused as `version_conflict`. The contract that is active already is a no-op.
-        `roles` replaces the database's roles in the same transaction.
+        `queries` (texts of named queries, or paths of files) replace the deployed named queries, and `roles`
+        the database's roles, in the same transaction; without them they stay.
         Raises `ContractError` with diagnostics, or with what cannot follow the deployed contract.
         """
         source = contract.read_bytes() if isinstance(contract, Path) else contract
@@ -132,11 +136,15 @@ class Database:
         )
         if compiled.contract is None:
             raise ContractError(compiled.render(), diagnostics=compiled.diagnostics)
-        seen = self._engine.state.deployed
+        state = self._engine.state
+        seen = state.deployed
         expected = expected_version if expected_version is not None else seen.version if seen else 0
         text = source.decode() if isinstance(source, bytes) else source
         wanted = None if roles is None else tuple(roles)
-        proposal = Proposal(compiled.contract, text, expected, wanted, Caller(principal, role))
+        named = None
+        if queries is not None or len(state.queries):
+            named = load("queries.deploying").proposed(queries, compiled.contract, state.queries)
+        proposal = Proposal(compiled.contract, text, expected, wanted, Caller(principal, role), queries=named)
         version: int = self._one(DeployJob(proposal), None)
         return version
 
@@ -190,6 +198,34 @@ class Database:
         """Run many commands as `principal`; see `Acting.run_many`."""
         return self._as(principal, role).run_many(commands, timeout=timeout)
 
+    def query(
+        self,
+        name: str,
+        parameters: Mapping[str, Any] | Any = None,
+        *,
+        after: str | None = None,
+        at_least: int | None = None,
+        principal: str = "owner",
+        role: str | None = None,
+        history: str | None = None,
+        timeout: float | None = None,
+    ) -> Page:
+        """Run a deployed named query and return its page; see `Acting.query`."""
+        acting = self.acting_as(principal, role=role)
+        return acting.query(name, parameters, after=after, at_least=at_least, history=history, timeout=timeout)
+
+    def pages(
+        self,
+        name: str,
+        parameters: Mapping[str, Any] | Any = None,
+        *,
+        at_least: int | None = None,
+        principal: str = "owner",
+        role: str | None = None,
+    ) -> Iterator[Page]:
+        """The pages of a deployed named query, one after another; see `Acting.pages`."""
+        return self.acting_as(principal, role=role).pages(name, parameters, at_least=at_least)
+
     def _as(self, principal: str | None, role: str | None) -> Acting:
         if principal is None:
             raise InvalidInput(
@@ -238,6 +274,12 @@ class Database:
         """
         report: Report = load("verify").verify(self._engine, head=head, progress=progress)
         return report
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens that HTTP callers send: create, list, revoke, rotate."""
+        found: Tokens = load("grants").Tokens(self._engine)
+        return found
 
     def confirm_clock(self, *, principal: str = "owner", role: str | None = None) -> int:
         """Say that the clock is right although it is far ahead of the last commit (`clock_jumped`).
@@ -312,3 +354,40 @@ class Acting:
             for (position, _), answer in zip(jobs, results, strict=True):
                 answers[position] = answer
         return answers
+
+    def query(
+        self,
+        name: str,
+        parameters: Mapping[str, Any] | Any = None,
+        *,
+        after: str | None = None,
+        at_least: int | None = None,
+        history: str | None = None,
+        timeout: float | None = None,
+    ) -> Page:
+        """Run a deployed named query over one snapshot and return its page.
+
+        `parameters` maps the query's parameter names to values: Python types, or the JSON forms of the HTTP
+        API. `after` is the `next` of an earlier page. `at_least` is a commit number that the snapshot must
+        see, such as a receipt's `commit`; it is waited for. `timeout` bounds waiting and running together,
+        in seconds (30 at most, and without it).
+
+        Raises `Denied` (the role does not allow this query), `UnknownName`, `InvalidInput` (a parameter, or a
+        cursor of another query, caller or parameters), `HistoryChanged` (a restore came between), `TooLarge`
+        (a bound of the answer) or `Busy` (not in the time given).
+        """
+        call = load("queries").Call(name, parameters, self.caller, after, at_least, history, timeout)
+        page: Page = load("queries").run(self._database._engine, call)
+        return page
+
+    def pages(
+        self, name: str, parameters: Mapping[str, Any] | Any = None, *, at_least: int | None = None
+    ) -> Iterator[Page]:
+        """The pages of a deployed named query, one after another.
+
+        Each is of its own snapshot, which sees at least what the one before saw: a row that moves in the
+        order meanwhile may be missed or come twice; `commit` and `after_commit` of a page tell.
+        """
+        call = load("queries").Call(name, parameters, self.caller, None, at_least)
+        found: Iterator[Page] = load("queries").pages(self._database._engine, call)
+        return found

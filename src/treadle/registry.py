@@ -12,9 +12,13 @@ from typing import Any, Final
 PARTS: Final = {
     "store": "treadle.store",
     "acts": "treadle.engine.acts",
+    "grants": "treadle.engine.grants",
     "clock": "treadle.store.clock",
     "ids": "treadle.store.ids",
+    "queries": "treadle.queries",
+    "queries.deploying": "treadle.queries.deploying",
     "riff": "treadle.riff",
+    "riffql": "treadle.riffql",
     "plan": "treadle.plan",
     "explain": "treadle.plan.explain",
     "history": "treadle.history",

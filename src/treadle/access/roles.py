@@ -11,11 +11,16 @@ from treadle.access.caller import Caller
 from treadle.errors import ConfigError, Denied
 from treadle.text import nearest
 
-Permission = Literal["read", "update", "define", "identity", "restore", "admin"]
+Permission = Literal["read", "update", "define", "identity", "audit", "restore", "admin"]
+"""On the graph: read, update, define, identity. On the database: audit (to read the log and the metrics),
+restore, and admin, which includes audit."""
+
+Kind = Literal["commands", "queries", "streams"]
+"""What a role names, as its fields are called."""
 
 
 class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One role. `graph` and `operations` hold permissions; `tenant` is true where tokens must name a tenant.
+    """One role. `graph` and `operations` hold permissions; `tenant` is true where callers must name a tenant.
 
     `row_policies` false exempts the role from the contract's row policies (an operator's role).
     """
@@ -31,8 +36,8 @@ class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Roles:
-    """The roles of a database. With none declared, a stated role is recorded and restricts nothing:
-    an embedded caller owns the file anyway, and a server refuses to start without roles and tokens.
+    """The roles of a database. With none declared, the stated role of an embedded caller is recorded and
+    restricts nothing, since that caller owns the file anyway; a token's role must be there.
     """
 
     def __init__(self, roles: Iterable[Role] = ()) -> None:
@@ -63,11 +68,34 @@ class Roles:
                 f"role {role.name} does not allow query {query}; add it to the role's queries and deploy"
             )
 
+    def check_stream(self, caller: Caller, event: str) -> None:
+        """Raise `Denied` unless the caller's role allows to consume this event's streams."""
+        role = self._role(caller)
+        if role is not None and event not in role.streams:
+            raise Denied(
+                f"role {role.name} does not allow stream {event}; add it to the role's streams and deploy"
+            )
+
     def check_permission(self, caller: Caller, permission: Permission) -> None:
         """Raise `Denied` unless the caller's role carries `permission`."""
+        if not self.permits(caller, permission):
+            raise Denied(f"role {caller.role} has no {permission} permission; add it to the role and deploy")
+
+    def permits(self, caller: Caller, permission: Permission) -> bool:
+        """Whether the caller's role carries `permission`; raises `Denied` for a role that does not exist."""
         role = self._role(caller)
-        if role is not None and permission not in role.graph and permission not in role.operations:
-            raise Denied(f"role {role.name} has no {permission} permission; add it to the role and deploy")
+        if role is None:
+            return True
+        held = (*role.graph, *role.operations)
+        return permission in held or (permission == "audit" and "admin" in held)
+
+    def allowed(self, caller: Caller, names: Iterable[str], kind: Kind) -> list[str]:
+        """Those of `names` that the caller may use, in their order: what it may know of."""
+        role = self._role(caller)
+        if role is None:
+            return list(names)
+        mine = frozenset(getattr(role, kind))
+        return [name for name in names if name in mine]
 
     def policed(self, caller: Caller) -> bool:
         """Whether the contract's row policies apply: to everyone but the owner and exempt roles."""
@@ -77,11 +105,13 @@ class Roles:
         return role.row_policies
 
     def _role(self, caller: Caller) -> Role | None:
-        if caller.role is None or not self._roles:
+        if caller.role is None or (not self._roles and caller.token is None):
             return None
         role = self._roles.get(caller.role)
         if role is None:
             raise Denied(f"the database has no role {caller.role}{nearest(caller.role, self._roles)}")
+        if role.tenant and not caller.tenant:
+            raise Denied(f"role {role.name} is for one tenant at a time; the caller must name its tenant")
         return role
 
 

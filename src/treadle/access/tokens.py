@@ -14,6 +14,7 @@ import msgspec
 
 from treadle.errors import Denied, Malformed
 from treadle.model import canonical
+from treadle.model.scalars import timestamp_text
 
 SIZE: Final = 32
 DOMAIN: Final = "treadle.token/v1"
@@ -37,11 +38,22 @@ class Token(msgspec.Struct, frozen=True):
     expires: int | None = None
     revoked: int | None = None
 
+    def valid(self, now: int) -> bool:
+        """Whether it has neither expired nor been revoked at `now`."""
+        return not any(end is not None and end <= now for end in (self.expires, self.revoked))
+
+    def to_json(self) -> dict[str, Any]:
+        """The token as JSON-ready values, times in RFC 3339; it holds neither the token's text nor digest."""
+        shown: dict[str, Any] = {"id": self.id, "principal": self.principal, "role": self.role}
+        shown |= {"tenant": self.tenant or None, "facts": self.facts}
+        for name in ("created", "expires", "revoked"):
+            time = getattr(self, name)
+            shown[name] = None if time is None else timestamp_text(time)
+        return shown
+
     def check(self, now: int) -> None:
         """Raise `Denied` (`unauthenticated`) unless the token is valid at `now`."""
-        if self.revoked is not None and self.revoked <= now:
-            raise refused()
-        if self.expires is not None and self.expires <= now:
+        if not self.valid(now):
             raise refused()
 
 

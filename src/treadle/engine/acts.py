@@ -38,6 +38,7 @@ class ActJob(Job):
         self.caller = caller
 
     def step(self, batch: Batch) -> None:
+        batch.check_token(self.caller)
         batch.state.roles.check_permission(self.caller, "admin")
         self.act(batch)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from treadle import limits
@@ -14,6 +14,7 @@ from treadle.engine.overlay import Overlay
 from treadle.engine.state import Deployed, State
 from treadle.errors import ClockJumped
 from treadle.model import record
+from treadle.model.facts import Cell
 from treadle.model.record import LogRecord
 from treadle.ports.clock import Clock
 from treadle.ports.store import Head, LogEntry, StoredEvent, WriteTx
@@ -54,6 +55,7 @@ class Batch:
         self._wanted: dict[bytes, None] = {}
         self._contracts = contracts
         self._tokens: dict[str, Token] = {}
+        self._facts: dict[str, Mapping[str, Cell]] = {}
         self._entries: list[LogEntry] = []
         self._receipts: list[tuple[bytes, int]] = []
         self._events: list[StoredEvent] = []
@@ -85,15 +87,33 @@ class Batch:
 
     def check_token(self, caller: Caller) -> None:
         """Raise `Denied` unless the caller's token, if it came with one, is valid at the sealed time."""
+        if caller.token is not None:
+            self._token(caller.token).check(self.time)
+
+    def confirmed(self, caller: Caller) -> Caller:
+        """The caller, with a token's facts read under the contract that is in force in this batch.
+
+        Raises `Denied` for a token that is not valid at the sealed time.
+        """
         if caller.token is None:
-            return
-        known = self._tokens.get(caller.token)
+            return caller
+        token = self._token(caller.token)
+        token.check(self.time)
+        if not token.facts:
+            return caller
+        facts = self._facts.get(caller.token)
+        if facts is None:
+            facts = self._facts[caller.token] = self.state.facts_of(token)
+        return caller._replace(facts=facts)
+
+    def _token(self, digest: str) -> Token:
+        known = self._tokens.get(digest)
         if known is None:
-            data = self.tx.setting(tokens.PREFIX + caller.token)
+            data = self.tx.setting(tokens.PREFIX + digest)
             if data is None:
                 raise tokens.refused()
-            known = self._tokens[caller.token] = tokens.decode(data)
-        known.check(self.time)
+            known = self._tokens[digest] = tokens.decode(data)
+        return known
 
     def contract(self, identity: bytes) -> Deployed:
         """A contract that was deployed before, for a receipt that was made under it."""

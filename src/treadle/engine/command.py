@@ -10,7 +10,7 @@ from treadle.access.caller import Caller
 from treadle.engine.batch import Batch
 from treadle.engine.job import Job
 from treadle.engine.receipt import Receipt
-from treadle.engine.request import Admitted, Request, admit, check_history
+from treadle.engine.request import Admitted, Request, admit, check_contract, check_history
 from treadle.engine.state import Deployed
 from treadle.errors import Denied, Internal, KeyExpired, KeyReused, TerminalFailure, TreadleError
 from treadle.model import canonical, record
@@ -63,11 +63,12 @@ class CommandJob(Job):
             self.error = unexpected(error)
 
     def _announce(self, batch: Batch) -> None:
+        caller = batch.confirmed(self.request.caller)
+        if caller is not self.request.caller:
+            self.request = self.request._replace(caller=caller)
         if self.admitted.deployed is not batch.state.deployed:
             self.admitted = admit(self.request, batch.state, self._clock, self._ids, self._ids_kept(batch))
         admitted = self.admitted
-        caller = self.request.caller
-        batch.check_token(caller)
         batch.state.roles.check_command(caller, admitted.plan.name)
         check_tenant(admitted, caller)
         batch.want_receipts(admitted.identities)
@@ -77,6 +78,7 @@ class CommandJob(Job):
     def _step(self, batch: Batch) -> None:
         if not self._replay(batch):
             check_history(self.request, batch.state)
+            check_contract(self.request, batch.state)
             self._evaluate(batch)
 
     def _ids_kept(self, batch: Batch) -> Cells | None:

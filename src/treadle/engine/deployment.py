@@ -52,6 +52,7 @@ class DeployJob(Job):
         self.proposal = proposal
 
     def step(self, batch: Batch) -> None:
+        batch.check_token(self.proposal.caller)
         batch.state.roles.check_permission(self.proposal.caller, "admin")
         active = batch.state.deployed
         wanted = self.proposal.contract

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from treadle.access.caller import Caller
 from treadle.engine.state import Deployed, State
-from treadle.errors import HistoryChanged
+from treadle.errors import ContractMismatch, HistoryChanged, RequestError
 from treadle.model import canonical
 from treadle.model.facts import Cells
 from treadle.plan import CommandPlan
@@ -18,7 +18,11 @@ INPUT = "treadle.input/v1"
 
 
 class Request(NamedTuple):
-    """One call as it came in: it can be admitted again under another contract."""
+    """One call as it came in: it can be admitted again under another contract.
+
+    `history` and `contract` are the history incarnation and the contract's identity (hex) that the caller
+    relies on, None for no expectation; `request_id` is 16 bytes for the log.
+    """
 
     command: str
     input: Mapping[str, Any]
@@ -48,11 +52,18 @@ def admit(request: Request, state: State, clock: Clock, ids: Ids, sealed: Cells 
     """Read the input and compute the idempotency identity.
 
     `sealed` are the service ids of an earlier admission of the same request, which stay.
-    Raises `UnknownName`, `InvalidInput` and `Malformed` for what the caller must correct.
+    Raises `UnknownName`, `InvalidInput` and `Malformed` for what the caller must correct, `Denied` for a
+    command that its role does not allow, whether it exists or not, and `ContractMismatch` for a request
+    that cannot be read because the caller was made for another contract.
     """
+    state.roles.check_command(request.caller, request.command)  # before the name: it may not be known
     deployed = state.require()
-    plan = deployed.command(request.command)
-    cells, body = deployed.codec.input_reader(plan.name).read(request.input)
+    try:
+        plan = deployed.command(request.command)
+        cells, body = deployed.codec.input_reader(plan.name).read(request.input)
+    except RequestError:
+        check_contract(request, state)  # a caller of another contract learns that, not how its input differs
+        raise
     services = sealed if sealed is not None else _services(plan, clock, ids)
     if plan.key_input is None:
         return Admitted(deployed, plan, cells, body, (), (), services)
@@ -73,6 +84,16 @@ def check_history(request: Request, state: State) -> None:
     """Raise `HistoryChanged` if the caller relies on another history incarnation."""
     if request.history is not None and request.history != state.history:
         raise HistoryChanged("the database was restored since; read the state again before you rely on it")
+
+
+def check_contract(request: Request, state: State) -> None:
+    """Raise `ContractMismatch` if the caller relies on a contract that is not the deployed one."""
+    deployed = state.deployed
+    if request.contract is not None and (deployed is None or deployed.identity != request.contract):
+        raise ContractMismatch(
+            "another contract is deployed than the one that the caller was made for; "
+            "read the contract and generate the client again"
+        )
 
 
 def _identity(request: Request, state: State, deployed: Deployed, command: str, key: str | bytes) -> bytes:

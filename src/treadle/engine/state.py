@@ -14,11 +14,13 @@ import msgspec
 
 from treadle.access import roles as access_roles
 from treadle.access.roles import Roles
+from treadle.access.tokens import Token
 from treadle.engine import named
 from treadle.engine.named import Queries
-from treadle.errors import DatabaseCorrupt, UnknownName, check
+from treadle.errors import DatabaseCorrupt, Denied, RequestError, UnknownName, check
 from treadle.model import contract as contracts
 from treadle.model.contract import Contract
+from treadle.model.facts import NO_FACTS, Cell
 from treadle.model.values import Codec
 from treadle.plan import CommandPlan, Plan, build
 from treadle.ports.clock import Ids
@@ -100,6 +102,17 @@ class State(NamedTuple):
                 "no contract is deployed yet; deploy one with `treadle deploy FILE` or `db.deploy(source)`"
             )
         return self.deployed
+
+    def facts_of(self, token: Token) -> Mapping[str, Cell]:
+        """The facts of a token's principal as cells; raises `Denied` where they fit no longer."""
+        if not token.facts:
+            return NO_FACTS
+        try:
+            return self.require().codec.facts_reader(token.facts)
+        except RequestError:
+            raise Denied(
+                "the facts of this token do not fit the deployed contract; an operator has to give a new one"
+            ) from None
 
 
 def read_number(data: bytes | None) -> int:
