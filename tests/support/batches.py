@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from tests.support.tables import JOB, created, identity, job, job_key
 from treadle.errors import OutcomeUnknown, TreadleError
 from treadle.model import types
 from treadle.model.facts import Row
 from treadle.ports.store import Column, LogEntry, ReadTx, Store, StoredEvent, Table, WriteTx
+from treadle.store.sqlite import checkpoint, open_database
 
 Answer: TypeAlias = Literal["acknowledged", "nothing happened", "unknown"]
 
@@ -121,3 +123,13 @@ def _check_whole(tx: ReadTx, table: Table | None, number: int, record: int | Non
     assert events == ([] if record is None else [record])
     assert ((f"<s{number}>", "<p>", '"o"', "") in set(tx.quads())) == (record is not None)
     assert (f"<g{number}>" in tx.graphs()) == (record is not None)
+
+
+def write_for_ever(path: str, acknowledged: Any, first: int) -> None:
+    """In a process of its own: write batches until killed, and send the number of each that is durable."""
+    checkpoint.PAGES_OF_SMALL = 40  # type: ignore[misc] # the checkpoints are to be met by the kill as well
+    store = open_database(path)
+    acknowledged.send("ready")
+    for number in itertools.count(first):
+        write_batch(store, number)
+        acknowledged.send(number)

@@ -66,7 +66,7 @@ def encode_u64(value: int) -> int | str:
 
 
 def decode_u64(value: int | str) -> int:
-    return int(value) if value.__class__ is str else value  # type: ignore[return-value]
+    return value if isinstance(value, int) else int(value)
 
 
 def encode_decimal(value: int) -> bytes:
