@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import pyoxigraph as ox
@@ -85,9 +86,15 @@ def quad_of(quad: Any) -> Quad:
 
 def _resource_of(node: Any) -> Resource:
     read = term_of(node)
-    if type(read) is Literal:
+    if isinstance(read, Literal):
         raise SparqlError("a literal cannot be a subject: use an IRI or a blank node")
-    return read  # type: ignore[return-value]
+    return read
+
+
+@lru_cache(maxsize=16_384)
+def _node(text: str) -> ox.NamedNode:
+    """A named node; checking an IRI costs far more than finding it here again."""
+    return ox.NamedNode(text)
 
 
 def to_ox(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
@@ -96,11 +103,11 @@ def to_ox(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
     Raises:
         ValueError: an IRI or a language tag that the index does not accept.
     """
-    if type(term) is IRI:
-        return ox.NamedNode(term[1])
-    if type(term) is BlankNode:
+    if isinstance(term, IRI):
+        return _node(term[1])
+    if isinstance(term, BlankNode):
         return ox.BlankNode(term[1])
-    return _to_literal(term)  # type: ignore[arg-type]
+    return _to_literal(term)
 
 
 def _to_literal(literal: Literal) -> ox.Literal:
@@ -108,15 +115,15 @@ def _to_literal(literal: Literal) -> ox.Literal:
         return ox.Literal(literal[1], language=literal[3])
     if literal[2] == XSD_STRING:
         return ox.Literal(literal[1])
-    return ox.Literal(literal[1], datatype=ox.NamedNode(literal[2]))
+    return ox.Literal(literal[1], datatype=_node(literal[2]))
 
 
 def to_ox_graph(graph: IRI | None) -> ox.NamedNode | ox.DefaultGraph:
     """The graph's name for the index."""
-    return _DEFAULT_GRAPH if graph is None else ox.NamedNode(graph[1])
+    return _DEFAULT_GRAPH if graph is None else _node(graph[1])
 
 
 def to_ox_quad(quad: Quad) -> ox.Quad:
     """The statement for the index."""
     subject: Any = to_ox(quad.s)
-    return ox.Quad(subject, ox.NamedNode(quad.p[1]), to_ox(quad.o), to_ox_graph(quad.g))
+    return ox.Quad(subject, _node(quad.p[1]), to_ox(quad.o), to_ox_graph(quad.g))

@@ -83,7 +83,8 @@ class Index:
         """Counts the statements of each graph anew, for an index whose store was filled otherwise."""
         self._sizes.clear()
         query = "SELECT ?g (COUNT(*) AS ?n) { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } } GROUP BY ?g"
-        for row in self.store.query(query):  # type: ignore[union-attr]
+        rows: Any = self.store.query(query)
+        for row in rows:
             graph = graph_of(row[0]) if row[0] is not None else None
             self._sizes[graph] = int(row[1].value)
         self._live = sum(self._sizes.values())
@@ -240,8 +241,14 @@ class _Writer:
         return f"{verb} {{ {template} }} WHERE {{ VALUES ?n {{ {numbers} }} {binds} }}"
 
     def _giver(self, place: str) -> Callable[[ox.Literal], Any]:
+        """A function from a statement's number to one of its terms."""
         at = "spog".index(place)
-        return lambda number: to_ox(self._numbered[int(number.value)][at])  # type: ignore[arg-type]
+
+        def give(number: ox.Literal) -> Any:
+            term = self._numbered[int(number.value)][at]
+            return None if term is None else to_ox(term)
+
+        return give
 
 
 def _has_blank(quad: Quad) -> bool:

@@ -11,7 +11,7 @@ import os
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from treadle.errors import Internal, OverCapacity, SparqlError
 
@@ -57,13 +57,13 @@ class _Task(Generic[T]):
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._left = False
-        self._value: T | None = None
+        self._value: list[T] = []
         self._problem: BaseException | None = None
 
     def run(self) -> bool:
         """Does the work, on the worker's thread; true if the caller had left before it ended."""
         try:
-            self._value = self._work(lambda: self._left)
+            self._value.append(self._work(lambda: self._left))
         except BaseException as problem:  # handed over whole: the caller's thread raises it again
             release(problem)
             self._problem = problem
@@ -86,7 +86,7 @@ class _Task(Generic[T]):
             if type(problem).__name__ == "PanicException":
                 raise Internal(f"the SPARQL evaluator failed: {problem}") from problem
             raise problem
-        return self._value  # type: ignore[return-value]
+        return self._value[0]
 
 
 class _Worker:
@@ -94,7 +94,7 @@ class _Worker:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
-        self._task: _Task[object] | None = None
+        self._task: _Task[Any] | None = None
         self._wake = threading.Semaphore(0)
         with _starting:
             before = threading.stack_size(STACK_BYTES)
@@ -103,7 +103,7 @@ class _Worker:
             finally:
                 threading.stack_size(before)
 
-    def give(self, task: _Task[object] | None) -> None:
+    def give(self, task: _Task[Any] | None) -> None:
         """The next task; None ends the thread."""
         self._task = task
         self._wake.release()
@@ -153,7 +153,7 @@ class Evaluator:
             BaseException: what the work raised.
         """
         task: _Task[T] = _Task(work)
-        self._worker().give(task)  # type: ignore[arg-type]
+        self._worker().give(task)
         try:
             in_time = task.wait(timeout)
         except BaseException:  # an interrupt while waiting: nobody will ask for the answer

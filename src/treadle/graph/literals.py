@@ -131,3 +131,5 @@ _RULES: Final[dict[str, tuple[_Spelling, str]]] = {
     XSD + "yearMonthDuration": (canonical_year_month_duration, XSD + "yearMonthDuration"),
     XSD + "dayTimeDuration": (canonical_day_time_duration, XSD + "dayTimeDuration"),
 }
+MAPPED: Final = frozenset(_RULES)
+"""The IRIs of the datatypes whose values are mapped."""

@@ -16,7 +16,7 @@ from typing import Literal as OneOf
 import pyoxigraph as ox
 
 from treadle.errors import SparqlError, SparqlLimit, check
-from treadle.graph.convert import kept_term_of, to_ox
+from treadle.graph.convert import kept_term_of, quad_of, to_ox, to_ox_quad
 from treadle.graph.dataset import Index
 from treadle.graph.evaluation import Stopped, given_up, never, release
 from treadle.graph.sparql import limits
@@ -112,7 +112,7 @@ class Triples(Sequence[Quad]):
             ValueError: no such format.
         """
         chosen = _chosen(GRAPH_FORMATS, format)
-        triples = [ox.Triple(to_ox(q.s), to_ox(q.p), to_ox(q.o)) for q in self]  # type: ignore[arg-type]
+        triples: list[Any] = [to_ox_quad(quad).triple for quad in self]
         text = ox.serialize(triples, format=chosen)
         check(text is not None, "a document without an output is returned")
         return (text or b"").decode()
@@ -188,6 +188,11 @@ class Query:
             emitter.span(first, end, cursor.scope)
         nodes: Any = {ox.Variable(name): to_ox(t) for name, t in bound.items() if type(t) is BlankNode}
         return cls(_FORMS[word], emitter, {**dataset, "substitutions": nodes or None})
+
+    @property
+    def text(self) -> str:
+        """The query as the store's parser gets it."""
+        return self._emitter.text
 
     def run(self, index: Index, *, stopped: Stopped = never, most: int = ROWS) -> Rows | bool | Triples:
         """The answer as terms.
@@ -294,8 +299,8 @@ def _terms(row: Any, columns: range) -> tuple[Term | None, ...]:
 
 
 def _statement(triple: Any) -> Quad:
-    subject, predicate, value = (kept_term_of(term) for term in triple)
-    return Quad(subject, predicate, value)  # type: ignore[arg-type]
+    subject, predicate, value = triple
+    return quad_of((subject, predicate, value, None))
 
 
 def _dataset(default_graphs: Sequence[str], named_graphs: Sequence[str]) -> dict[str, Any]:

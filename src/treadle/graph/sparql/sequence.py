@@ -175,11 +175,12 @@ class _Rehearsal:
             slot = node_of(solved.labels[0], solved.numbers[slot.label])
         if type(slot) is BlankNode:
             return f"<{self._request.prefix}{_BLANK}{slot.value}>"
-        return str(slot.n3())
+        return n3(slot)
 
     def _plain(self, pattern: Pattern) -> str:
-        triple = f"{pattern.s.n3()} {pattern.p.n3()} {pattern.o.n3()} ."  # type: ignore[union-attr]
-        return triple if pattern.g is None else f"GRAPH {pattern.g.n3()} {{ {triple} }}"  # type: ignore[union-attr]
+        subject, predicate, value, graph = (None if slot is None else n3(slot) for slot in pattern.slots)
+        triple = f"{subject} {predicate} {value} ."
+        return triple if graph is None else f"GRAPH {graph} {{ {triple} }}"
 
     def _modify(self, number: int, operation: Operation, solved: _Solved) -> None:
         if len(solved.numbers) > TEMPLATE_NODES:
@@ -224,7 +225,7 @@ class _Rehearsal:
         triple = " ".join(self._slot(slot, solved) for slot in (pattern.s, pattern.p, pattern.o)) + " ."
         if pattern.g is None:
             return triple
-        name = f"?{self._stem}g{pattern.g.name}" if type(pattern.g) is Var else pattern.g.n3()  # type: ignore[union-attr]
+        name = f"?{self._stem}g{pattern.g.name}" if isinstance(pattern.g, Var) else n3(pattern.g)
         return f"GRAPH {name} {{ {triple} }}"
 
     def _slot(self, slot: Any, solved: _Solved) -> str:
@@ -232,7 +233,7 @@ class _Rehearsal:
             return f"?{slot.name}"
         if type(slot) is Fresh:
             return f"?{self._stem}n{solved.numbers[slot.label]}"
-        return str(slot.n3())
+        return n3(slot)
 
     def _function(self, name: str) -> str:
         return f"<{self._request.prefix}{name}>"
@@ -273,6 +274,11 @@ class _Rehearsal:
         if type(value) is ox.NamedNode and value.value.startswith(start):
             return ox.BlankNode(value.value[len(start) :])
         return value
+
+
+def n3(slot: Any) -> str:
+    """A constant of a template, for the store's text."""
+    return str(slot.n3())
 
 
 def _has_node(pattern: Pattern) -> bool:

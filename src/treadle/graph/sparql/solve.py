@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
+from typing import Literal as OneOf
 
 from treadle.errors import SparqlLimit
 from treadle.graph.delta import Delta, Respelled
 from treadle.graph.literals import canonical
-from treadle.graph.sparql.templates import Fresh, Pattern, Template, Var
+from treadle.graph.sparql.templates import Fresh, Pattern, Slot, Template, Var
 from treadle.graph.terms import IRI, BlankNode, Literal, Quad, Term, trusted_blank
 from treadle.graph.view import Graph
 
@@ -76,7 +77,7 @@ class Filler:
         self,
         template: Template,
         variables: Sequence[str],
-        operation: str,
+        operation: OneOf["insert", "delete"],
         respelled: dict[Respelled, None],
     ) -> None:
         self._columns = {name: at for at, name in enumerate(variables)}
@@ -100,23 +101,23 @@ class Filler:
             predicate = self._value(pattern.p, row, fresh)
             value = self._value(pattern.o, row, fresh)
             graph = None if pattern.g is None else self._value(pattern.g, row, fresh)
-            if subject is None or value is None or type(subject) is Literal or type(predicate) is not IRI:
+            if subject is None or value is None or isinstance(subject, Literal):
                 continue
-            if pattern.g is not None and type(graph) is not IRI:
+            if not isinstance(predicate, IRI):
                 continue
-            quad = Quad(subject, predicate, value, graph)  # type: ignore[arg-type]
+            if not isinstance(graph, IRI) and (graph is not None or pattern.g is not None):
+                continue
+            quad = Quad(subject, predicate, value, graph)
             if written is not None:
-                odd = Respelled(self._operation, quad._replace(o=written), quad)  # type: ignore[arg-type]
+                odd = Respelled(self._operation, quad._replace(o=written), quad)
                 self._respelled[odd] = None
             yield quad
 
-    def _value(self, slot: object, row: Row, fresh: Callable[[str], BlankNode]) -> Term | None:
-        if type(slot) is Var:
+    def _value(self, slot: Slot, row: Row, fresh: Callable[[str], BlankNode]) -> Term | None:
+        if isinstance(slot, Var):
             at = self._columns.get(slot.name)
             return None if at is None else row[at]
-        if type(slot) is Fresh:
-            return fresh(slot.label)
-        return slot  # type: ignore[return-value]
+        return fresh(slot.label) if isinstance(slot, Fresh) else slot
 
 
 @dataclass(slots=True)

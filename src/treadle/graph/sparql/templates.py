@@ -224,7 +224,7 @@ class TemplateReader:
             if kind == VAR:
                 if type(self._bindings.get(token.value)) in (type(None), BlankNode):
                     value = f"{self._prefix}{_VARIABLE}{token.value}"
-                    tokens[at] = Token(IRIREF, value, token.start, token.spaced)
+                    tokens[at] = Token(IRIREF, value, token.start)
             elif kind == PUNCT:
                 if token.value not in _PUNCTUATION:
                     raise self._source.error(f"{token.value!r} cannot stand in a template", token.start)
@@ -261,10 +261,10 @@ class TemplateReader:
 
     def _slot(self, term: Any) -> Any:
         """A term of the parsed template as a slot: the parser vouches for what may stand where."""
-        if type(term) is ox.BlankNode:
-            return Fresh(term.value)
-        read = term_of(term)
-        if type(read) is IRI and read[1].startswith(self._prefix + _VARIABLE):
-            name = read[1][len(self._prefix + _VARIABLE) :]
+        if type(term) is ox.NamedNode:
+            text = term.value
+            if not text.startswith(self._prefix):
+                return trusted_iri(text)
+            name = text[len(self._prefix) + len(_VARIABLE) :]
             return self._bindings.get(name) or Var(name)
-        return read
+        return Fresh(term.value) if type(term) is ox.BlankNode else term_of(term)

@@ -26,31 +26,29 @@ PUNCT: Final = "punct"  # value as written
 
 
 class Token(NamedTuple):
-    """One token: kind, value, offset in the text, and whether white space or a comment stands before it."""
+    """One token: kind, value, offset in the text."""
 
     kind: str
     value: str
     start: int
-    spaced: bool
 
 
-FUNCTIONS: Final = frozenset(
-    """
+_FUNCTION_WORDS: Final = """
     COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT STR LANG LANGMATCHES DATATYPE BOUND IRI URI BNODE RAND ABS
     CEIL FLOOR ROUND CONCAT STRLEN UCASE LCASE ENCODE_FOR_URI CONTAINS STRSTARTS STRENDS STRBEFORE
     STRAFTER YEAR MONTH DAY HOURS MINUTES SECONDS TIMEZONE TZ NOW UUID STRUUID MD5 SHA1 SHA256 SHA384
     SHA512 COALESCE IF STRLANG STRDT SAMETERM ISIRI ISURI ISBLANK ISLITERAL ISNUMERIC REGEX SUBSTR
     REPLACE
-    """.split()  # noqa: SIM905
-)
-KEYWORDS: Final = FUNCTIONS | frozenset(
     """
+_OTHER_WORDS: Final = """
     BASE PREFIX SELECT DISTINCT REDUCED CONSTRUCT DESCRIBE ASK FROM NAMED WHERE GROUP BY HAVING ORDER
     ASC DESC LIMIT OFFSET VALUES UNDEF LOAD SILENT TO INTO GRAPH CLEAR DROP CREATE ADD MOVE COPY INSERT
     DELETE DATA WITH USING DEFAULT ALL OPTIONAL MINUS UNION FILTER BIND AS EXISTS NOT IN TRUE FALSE
     SEPARATOR
-    """.split()  # noqa: SIM905
-)
+    """
+FUNCTIONS: Final = frozenset(_FUNCTION_WORDS.split())
+KEYWORDS: Final = FUNCTIONS | frozenset(_OTHER_WORDS.split())
+_AS_WRITTEN: Final = frozenset((PUNCT, NAME, NUMBER))
 _REFUSED_WORDS: Final = {
     "SERVICE": "SERVICE is not part of this version: nothing here opens a connection",
     "LATERAL": "LATERAL is not part of this version: write a subselect",
@@ -74,21 +72,25 @@ _EXPONENT: Final = r"[eE][+-]?[0-9]+"
 
 _TOKEN: Final = re.compile(
     rf"""
-    (?P<space>(?:[\x20\t\r\n]+|\#[^\r\n]*)+)
+    (?:[\x20\t\r\n]+|\#[^\r\n]*)*+
+  (?:(?P<bracket>[{{}}()\[\];,])
   | (?P<var>[?$][{_START}0-9][{_INNER}]*)
+  | (?P<blank>_:[{_START}0-9](?:[{_CHARS}.]*[{_CHARS}])?)
   | (?P<name>(?:{_PREFIX})?:(?:{_LOCAL})?)
   | (?P<word>[{_START}][{_INNER}]*)
   | (?P<iri><(?:[^<>"{{}}|^`\\\x00-\x20]|{_UCHAR})*>)
   | (?P<long>\"\"\"(?:\"{{0,2}}(?:[^"\\]|\\.))*\"\"\"|'''(?:'{{0,2}}(?:[^'\\]|\\.))*''')
-  | (?P<short>"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')
+  | (?P<short>(?!\"\"\"|''')(?:"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*'))
   | (?P<number>[+-]?(?:[0-9]+\.[0-9]*{_EXPONENT}|\.[0-9]+{_EXPONENT}|[0-9]+{_EXPONENT}
                |[0-9]*\.[0-9]+|[0-9]+))
   | (?P<lang>@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)
-  | (?P<punct>\^\^|&&|\|\||!=|<=|>=|[{{}}()\[\];,.*/|^!=<>+?-])
+  | (?P<punct>\^\^|&&|\|\||!=|<=|>=|[.*/|^!=<>+?-])
+  | (?P<end>\Z)
+  | (?P<other>.)
+  )
     """,
     re.VERBOSE | re.DOTALL,
 )
-_BLANK_LABEL: Final = re.compile(f"_:[{_START}0-9](?:[{_CHARS}.]*[{_CHARS}])?")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _SIMPLE: Final = {
     "t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\",
@@ -142,62 +144,47 @@ def tokenize(source: Source) -> list[Token]:
         raise source.error("NUL and lone surrogates cannot stand in SPARQL", unfit.start())
     tokens: list[Token] = []
     append = tokens.append
-    match_at = _TOKEN.match
-    position, end, spaced = 0, len(text), False
-    while position < end:
-        match = match_at(text, position)
-        if match is None:
-            raise source.error(_no_token(text, position), position)
-        kind = match.lastgroup
-        if kind == "space":
-            position, spaced = match.end(), True
-            continue
-        piece = match.group()
-        if kind == "punct":
-            append(Token(PUNCT, piece, position, spaced))
-        elif kind == "var":
-            append(Token(VAR, piece[1:], position, spaced))
-        elif kind == "name" or kind == "number":
-            append(Token(kind, piece, position, spaced))
-        else:
-            token, piece = _special(source, kind or "", piece, position, spaced)
-            append(token)
-        position += len(piece)
-        spaced = False
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or "other"
+        start = match.start(kind)
+        piece = match[kind]
+        if kind in _AS_WRITTEN:
+            append(Token(kind, piece, start))
+        elif kind == VAR:
+            append(Token(VAR, piece[1:], start))
+        elif kind == "bracket":
+            append(Token(PUNCT, piece, start))
+        elif kind == WORD:
+            append(_word(source, piece, start))
+        elif kind != "end":
+            append(_decoded(source, kind, piece, start))
     return tokens
 
 
-def _special(source: Source, kind: str, piece: str, start: int, spaced: bool) -> tuple[Token, str]:
-    """The token of a kind that needs decoding, and the text it takes."""
-    if kind == "word":
-        if piece == "_":
-            return _blank(source, start, spaced)
-        return Token(WORD, _keyword(source, piece, start), start, spaced), piece
-    if kind == "iri":
-        return Token(IRIREF, _iri(source, piece[1:-1], start), start, spaced), piece
-    if kind == "lang":
-        return Token(LANG, piece[1:], start, spaced), piece
-    quotes = 3 if kind == "long" else 1
-    return Token(STRING, unescape(source, piece[quotes:-quotes], start + quotes), start, spaced), piece
-
-
-def _blank(source: Source, start: int, spaced: bool) -> tuple[Token, str]:
-    match = _BLANK_LABEL.match(source.text, start)
-    if match is None:
-        raise source.error("'_' begins a blank node label: write _:name", start)
-    return Token(BLANK, match.group()[2:], start, spaced), match.group()
-
-
-def _keyword(source: Source, word: str, start: int) -> str:
-    upper = word.upper()
+def _word(source: Source, word: str, start: int) -> Token:
+    """A keyword."""
     if word == "a":
-        return word
+        return Token(WORD, word, start)
+    upper = word.upper()
     if upper in KEYWORDS and word.isascii():
-        return upper
+        return Token(WORD, upper, start)
     refused = _REFUSED_WORDS.get(upper) if word.isascii() else None
-    raise source.error(
-        refused or f"{_shown(word)} is no SPARQL 1.1 keyword; a name needs a prefix and ':'", start
-    )
+    message = f"{_shown(word)} is no SPARQL 1.1 keyword; a name needs a prefix and ':'"
+    raise source.error(refused or message, start)
+
+
+def _decoded(source: Source, kind: str, piece: str, start: int) -> Token:
+    """The token of a kind whose text is not its value."""
+    if kind == IRIREF:
+        return Token(IRIREF, _iri(source, piece[1:-1], start), start)
+    if kind == LANG:
+        return Token(LANG, piece[1:], start)
+    if kind == BLANK:
+        return Token(BLANK, piece[2:], start)
+    if kind == "other":
+        raise source.error(_no_token(source.text, start), start)
+    quotes = 3 if kind == "long" else 1
+    return Token(STRING, unescape(source, piece[quotes:-quotes], start + quotes), start)
 
 
 def _iri(source: Source, raw: str, start: int) -> str:
@@ -232,6 +219,8 @@ def unescape(source: Source, raw: str, start: int) -> str:
 def _no_token(text: str, position: int) -> str:
     char = text[position]
     if char in "\"'":
+        if text[position : position + 3] == char * 3:
+            return "this string has no end; close it with three quotation marks"
         return "this string has no end on its line; close it, or use three quotation marks for several lines"
     if char == "\\":
         return "an escape can stand in strings and IRIs only"
