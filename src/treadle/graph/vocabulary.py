@@ -24,6 +24,10 @@ LABEL: Final = IRI(RDFS_NS + "label")
 ENDED_AT: Final = IRI(PROV_NS + "endedAtTime")
 ACCEPTED_UNSIGNED: Final = IRI(TREADLE_NS + "acceptedUnsigned")
 """On a migrated run: how many of its events an operator accepted without a valid signature."""
+ARCHIVED: Final = IRI(TREADLE_NS + "archived")
+"""On what was an archived run: the revision it ended at.  No run of that IRI starts again."""
+RECORDS: Final = frozenset((ACCEPTED_UNSIGNED, ARCHIVED))
+"""Predicates by which operator acts leave a record; no request writes them."""
 
 SIGNED_VERSION: Final = "2"
 
@@ -116,13 +120,17 @@ class Vocabulary:
         return f"vocabulary({self.base!r})"
 
 
-@lru_cache(maxsize=16)
 def vocabulary(base: str = BASE_NS) -> Vocabulary:
-    """The vocabulary under a namespace, an absolute IRI that ends in `/`, `#` or `:`.
+    """The vocabulary under a namespace, an absolute IRI that ends in `/`, `#` or `:`; one object for each.
 
     Raises:
         ValueError: the namespace is no absolute IRI or does not end in one of the three.
     """
+    return _vocabulary(base)
+
+
+@lru_cache(maxsize=16)
+def _vocabulary(base: str) -> Vocabulary:
     IRI(base)
     if base[-1] not in "/#:":
         raise ValueError(f"a namespace ends in '/', '#' or ':', else names run together: {base!r}")

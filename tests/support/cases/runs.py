@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.cases.base import COMMENT, OTHER, Case, Make, adding, moved, removing
 from tests.support.workflows import NAMES, Release, Request, advancing, number, replaced, text, without
 from treadle.graph.terms import IRI, XSD, BlankNode, Literal, Quad
-from treadle.graph.vocabulary import ACCEPTED_UNSIGNED, RDF_TYPE
+from treadle.graph.vocabulary import ACCEPTED_UNSIGNED, ARCHIVED, RDF_TYPE
 
 
 def _start(state: str = "Draft", revision: int | str = 0) -> Make:
@@ -41,6 +41,18 @@ def _run_of_old_event(r: Release) -> Request:
     advance = r.submit()
     setup = r.plan_quads() | r.registration_quads() | advance.event_quads()
     return adding(setup, *r.run_quads())
+
+
+def _record_planted(r: Release) -> Request:
+    return adding(r.setup(), Quad(IRI(f"{r.prefix}/note"), ARCHIVED, number(2), r.graph))
+
+
+def _archived(graph: IRI | None) -> Make:
+    def make(r: Release) -> Request:
+        tombstone = Quad(r.run, ARCHIVED, number(2), graph or r.graph)
+        return adding(r.plan_quads() | {tombstone}, *r.run_quads())
+
+    return make
 
 
 def _legacy_run_annotated(r: Release) -> Request:
@@ -110,6 +122,7 @@ RUNS = [
         )
     ),
     Case("run_immutable", "removed", _run_removed),
+    Case("run_immutable", "a record planted", _record_planted, "urn:x-treadle:archived"),
     *(
         Case("run_incomplete", label, _run_with(p, *values), NAMES.short(p))
         for label, p, values in (
@@ -133,6 +146,8 @@ RUNS = [
     Case("run_not_initial", "revision 1", _start("Draft", 1), "aegis:currentRevision"),
     Case("run_not_initial", "with an event", _run_with_event),
     Case("run_not_initial", "with an old event", _run_of_old_event),
+    Case("run_not_initial", "archived in this graph", _archived(None)),
+    Case("run_not_initial", "archived in another graph", _archived(OTHER)),
     Case(None, "started", _start()),
     Case(None, "plan and run at once", lambda r: adding(set(), *r.plan_quads(), *r.run_quads())),
     Case("advance_not_single", "two steps at once", _two_advances),

@@ -61,7 +61,8 @@ REASONS: Final[tuple[Reason, ...]] = (
     ),
     Reason(
         "run_immutable",
-        "the `runOf`, any type or the migration record of a committed run changes, or the run is removed",
+        "the `runOf` or any type of a committed run changes, the run is removed, or a record that an "
+        "operator's act left (`urn:x-treadle:acceptedUnsigned`, `urn:x-treadle:archived`) is added or removed",
         "start another run; finished runs leave by `treadle graph archive`",
     ),
     Reason(
@@ -142,7 +143,8 @@ REASONS: Final[tuple[Reason, ...]] = (
     ),
     Reason(
         "run_not_initial",
-        "a new run is not at its definition's initial state with revision 0, or arrives with an event",
+        "a new run is not at its definition's initial state with revision 0, arrives with an event, or bears "
+        "the IRI of an archived run",
         "start the run at the initial state and revision 0, then advance it",
     ),
     Reason(

@@ -10,17 +10,20 @@ from treadle.graph.guard.fields import property_problem
 from treadle.graph.guard.scene import Scene, Touched
 from treadle.graph.signatures import successor
 from treadle.graph.terms import IRI, Quad
-from treadle.graph.vocabulary import ACCEPTED_UNSIGNED, RDF_TYPE, Kind
+from treadle.graph.vocabulary import ARCHIVED, RDF_TYPE, RECORDS, Kind
 
 
 def run_immutable(scene: Scene) -> Iterator[Refusal]:
-    """A committed run keeps its definition, its types and the record of its migration, and is not removed."""
-    fixed = (RDF_TYPE, scene.names.run_of, ACCEPTED_UNSIGNED)
+    """A committed run keeps its definition and its types and is not removed; no request writes a record."""
+    fixed = (RDF_TYPE, scene.names.run_of)
     for touched, _ in scene.committed(Kind.RUN):
         for predicate, _term in (*touched.change.removed, *touched.change.added):
             if predicate in fixed:
                 detail = "does not change on a committed run"
                 yield scene.refuse("run_immutable", touched.subject, touched.graph, predicate, detail)
+    for s, p, _value, g in (*scene.removed, *scene.added):
+        if p in RECORDS:
+            yield scene.refuse("run_immutable", s, g, p, "is the record of an operator's act")
 
 
 def run_incomplete(scene: Scene) -> Iterator[Refusal]:
@@ -60,6 +63,8 @@ def _start_problem(scene: Scene, touched: Touched) -> tuple[IRI | None, str] | N
     for subject, _ in scene.before.subjects(names.in_run, run, graph):
         if scene.before.exists(Quad(subject, RDF_TYPE, names.event, graph)):
             return None, "an event of a run of this IRI is committed already"
+    if any(True for where in scene.before.graphs(run) for _ in scene.before.objects(run, ARCHIVED, where)):
+        return None, "a run of this IRI was archived; its signed advances could be sent once more"
     return None
 
 

@@ -15,7 +15,7 @@ from treadle.graph.guard.reasons import BY_NAME
 from treadle.graph.remembered import Remembered
 from treadle.graph.terms import IRI, Quad, Resource, Term
 from treadle.graph.view import Before, Graph
-from treadle.graph.vocabulary import RDF_TYPE, Kind
+from treadle.graph.vocabulary import RDF_TYPE, RECORDS, Kind
 
 
 class Touched(NamedTuple):
@@ -40,7 +40,7 @@ class Move(NamedTuple):
 class Scene:
     """A request: the states before and after it, its delta and context, and its guarded subjects in order.
 
-    `removed` and `added` are the delta's types, registration facts and process facts, whoever bears them.
+    `removed` and `added` are the delta's types, registration facts, process facts and records.
     `registered` and `verified` remember what `signers` found, by agent name and by event.
     """
 
@@ -56,7 +56,7 @@ class Scene:
             (touched for touched in guarded if touched is not None),
             key=lambda touched: (touched.graph or (), touched.subject),
         )
-        watched = {RDF_TYPE, *self.names.owners, *self.names.registration_properties}
+        watched = {RDF_TYPE, *RECORDS, *self.names.owners, *self.names.registration_properties}
         self.removed = [quad for quad in delta.removed if quad[1] in watched]
         self.added = [quad for quad in delta.added if quad[1] in watched]
         self.registered: dict[str, list[Registration]] = {}
