@@ -32,7 +32,7 @@ from treadle.errors import (
 
 if TYPE_CHECKING:
     from treadle.asynchronous import AsyncDatabase, open_async
-    from treadle.database import Acting, Database, key, open
+    from treadle.database import Acting, Database, key, open, restore
     from treadle.engine.receipt import Receipt
 
 __version__ = "0.1.0"
@@ -44,6 +44,7 @@ _LATER: Final = {
     "Receipt": "treadle.engine.receipt",
     "key": "treadle.database",
     "open": "treadle.database",
+    "restore": "treadle.database",
     "AsyncDatabase": "treadle.asynchronous",
     "open_async": "treadle.asynchronous",
 }
@@ -86,4 +87,5 @@ __all__ = [
     "key",
     "open",
     "open_async",
+    "restore",
 ]

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from treadle.access.roles import Role
     from treadle.engine.grants import Tokens
     from treadle.history import Entry
+    from treadle.portability import BackedUp, Exported, Imported, ImportPlan, Restored
     from treadle.queries import Page
     from treadle.verify import Report
 
 Command = tuple[str, Mapping[str, Any]]
+Progress = Callable[[int, int], None]
 DEFAULT_JUMP: Final = timedelta(days=1)
 
 
@@ -67,6 +69,33 @@ def open(
         store.close()
         raise
     return Database(engine, store_url)
+
+
+def restore(
+    backup: str | Path,
+    target: str | Path,
+    *,
+    advance_fences: int = 0,
+    principal: str = "owner",
+    clock: Clock | None = None,
+) -> Restored:
+    """Make a backup a new database at the new file `target`, with a history incarnation of its own.
+
+    `advance_fences` is added to the fence of every row that has a lease, for outside resources that know
+    only the highest token they have seen. Both are in the log, with the point that was restored to. Cursors
+    and expectations from before the restore are refused as `history_changed`.
+    Raises `InvalidInput` if `backup` is missing or `target` exists, `DatabaseCorrupt`, `DiskFull`.
+    """
+    restored: Restored = load("portability").restore(
+        Path(backup),
+        Path(target),
+        load("store").open_store,
+        clock or load("clock").SystemClock(),
+        load("ids").SystemIds(),
+        advance_fences=advance_fences,
+        caller=Caller(principal),
+    )
+    return restored
 
 
 class Database:
@@ -212,7 +241,9 @@ class Database:
     ) -> Page:
         """Run a deployed named query and return its page; see `Acting.query`."""
         acting = self.acting_as(principal, role=role)
-        return acting.query(name, parameters, after=after, at_least=at_least, history=history, timeout=timeout)
+        return acting.query(
+            name, parameters, after=after, at_least=at_least, history=history, timeout=timeout
+        )
 
     def pages(
         self,
@@ -280,6 +311,76 @@ class Database:
         """The tokens that HTTP callers send: create, list, revoke, rotate."""
         found: Tokens = load("grants").Tokens(self._engine)
         return found
+
+    def backup(self, target: str | Path, *, progress: Progress | None = None) -> BackedUp:
+        """Copy the whole database into the new file `target` while others go on, and check the copy.
+
+        The copy is one snapshot; `.number` and `.hash` name its last log record. `progress` is called with
+        pages copied and in all. Raises `InvalidInput` if `target` exists, `DiskFull`, `StoreError`.
+        """
+        made: BackedUp = load("portability").backup(
+            self._engine, Path(target), load("store").open_store, progress=progress
+        )
+        return made
+
+    def backup_into(
+        self, folder: str | Path, *, keep: int | None = None, progress: Progress | None = None
+    ) -> tuple[BackedUp, list[Path]]:
+        """A backup with a name of its own in `folder`, of which at most `keep` are left; for a timer to call.
+
+        Returns the backup and the older ones that were removed, only ever files that this method named.
+        """
+        made: tuple[BackedUp, list[Path]] = load("portability").backup_into(
+            self._engine, Path(folder), load("store").open_store, keep=keep, progress=progress
+        )
+        return made
+
+    def export(
+        self,
+        target: str | Path,
+        *,
+        principal: str = "owner",
+        role: str | None = None,
+        progress: Progress | None = None,
+    ) -> Exported:
+        """Write all rows and events of one snapshot into the new folder `target`, as JSON Lines.
+
+        It holds secrets and lease evidence, like the database. A manifest names and hashes each file.
+        Raises `Denied` without the `restore` permission, `InvalidInput` if `target` exists, `DiskFull`.
+        """
+        made: Exported = load("portability").export(
+            self._engine, Path(target), Caller(principal, role), progress=progress
+        )
+        return made
+
+    def import_archive(
+        self,
+        folder: str | Path,
+        campaign: str,
+        *,
+        principal: str = "owner",
+        role: str | None = None,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Import an export's rows through the contract's reimport commands, as part of `campaign`.
+
+        Nothing is written unless all of it can be; an interrupted import is run again under the same name.
+        Raises `Denied` without the `restore` permission, `InvalidInput` for an archive that was changed or
+        holds what cannot be imported.
+        """
+        done: Imported = load("portability").import_archive(
+            self._engine, Path(folder), campaign, Caller(principal, role), progress=progress
+        )
+        return done
+
+    def plan_import(
+        self, folder: str | Path, campaign: str, *, principal: str = "owner", role: str | None = None
+    ) -> ImportPlan:
+        """Check an export and say what `import_archive` would do, without writing."""
+        plan: ImportPlan = load("portability").plan_import(
+            self._engine, Path(folder), campaign, Caller(principal, role)
+        )
+        return plan
 
     def confirm_clock(self, *, principal: str = "owner", role: str | None = None) -> int:
         """Say that the clock is right although it is far ahead of the last commit (`clock_jumped`).

@@ -13,6 +13,7 @@ PARTS: Final = {
     "store": "treadle.store",
     "acts": "treadle.engine.acts",
     "grants": "treadle.engine.grants",
+    "portability": "treadle.portability",
     "clock": "treadle.store.clock",
     "ids": "treadle.store.ids",
     "queries": "treadle.queries",

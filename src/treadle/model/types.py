@@ -118,7 +118,20 @@ class List(_Type, frozen=True, tag="list"):
 
 
 Type: TypeAlias = (
-    Bool | I64 | U64 | Timestamp | Date | Uuid | Decimal | Money | String | Bytes | Enum | Record | Optional | List
+    Bool
+    | I64
+    | U64
+    | Timestamp
+    | Date
+    | Uuid
+    | Decimal
+    | Money
+    | String
+    | Bytes
+    | Enum
+    | Record
+    | Optional
+    | List
 )
 
 MONEY_SCALE: Final = 2

@@ -10,7 +10,7 @@ Ask `capabilities`, never for the store's name. One conformance suite (tests/con
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -94,6 +94,9 @@ PRUNED = -1
 
 class ReadTx(Protocol):
     """A snapshot."""
+
+    def integrity(self) -> list[str]:
+        """What the store itself finds wrong with its structure, at most a score; empty where all is well."""
 
     def head(self) -> Head:
         """The last log record; `Head(0, 0, 32 zero bytes)` in a new database."""
@@ -192,6 +195,12 @@ class Store(Protocol):
 
         Waits at most `timeout` seconds for other writers, then raises `Busy`. If `commit` fails in a way
         that leaves the result open, it raises `OutcomeUnknown`.
+        """
+
+    def copy(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """Write one snapshot into the new file `target`, where the store is a file.
+
+        `progress` is called with parts copied and in all. Raises `StoreError` where it cannot be done.
         """
 
     def close(self) -> None:

@@ -7,11 +7,11 @@ in ordered maps with snapshots (`versions`); keys are packed cells, whose bytes 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Final
 
-from treadle.errors import check
+from treadle.errors import StoreError, check
 from treadle.model.facts import Cells, Key, Range, Row, RowChange, UniqueRef
 from treadle.model.packing import pack
 from treadle.ports.store import (
@@ -108,6 +108,9 @@ class MemoryRead(MemoryWalks):
             raise no_table(table)
         return entity
 
+    def integrity(self) -> list[str]:
+        return []
+
     def head(self) -> Head:
         last = self._data.log.last(self._sequence)
         return NO_RECORD if last is None else Head(last.number, last.time, last.hash)
@@ -159,10 +162,16 @@ class MemoryRead(MemoryWalks):
         return [self._data.receipts.get(identity, self._sequence) for identity in identities]
 
     def log(self, first: int, last: int) -> Iterator[LogEntry]:
-        for number, entry in self._data.log.items(self._sequence, start=first):
+        for number, entry in self._each(self._data.log.items(self._sequence, start=first)):
             if number > last:
                 break
             yield entry
+
+    def _each(self, items: Iterator[Any]) -> Iterator[Any]:
+        """The items, one at a time; asking for one after the block's end raises `Closed`."""
+        for item in items:
+            yield item
+            self._data.sequence  # noqa: B018 - what stands there after the end answers nothing
 
     def events(
         self, name: str, partition: bytes | None, after: tuple[int, int], limit: int
@@ -179,7 +188,7 @@ class MemoryRead(MemoryWalks):
         return found
 
     def quads(self) -> Iterator[QuadText]:
-        for quad, _ in self._data.quads.items(self._sequence):
+        for quad, _ in self._each(self._data.quads.items(self._sequence)):
             yield quad
 
     def graphs(self) -> list[str]:
@@ -395,6 +404,10 @@ class MemoryStore:
             tx.end()
         finally:
             self._turn.give()
+
+    def copy(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """A memory database is no file: always `StoreError`."""
+        raise StoreError("a memory database has no file to copy; export its rows instead")
 
     def close(self) -> None:
         """End the database; what it held is gone."""

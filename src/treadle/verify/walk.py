@@ -11,7 +11,7 @@ from treadle.engine.command import event_images, outcome_bytes, row_images
 from treadle.engine.core import Engine
 from treadle.engine.state import Deployed
 from treadle.errors import DatabaseCorrupt, TreadleError
-from treadle.model import record
+from treadle.model import canonical, record
 from treadle.model.facts import RowChange, Sealed, Verdict
 from treadle.model.record import LogRecord
 from treadle.plan import SEMANTICS_VERSION
@@ -108,7 +108,7 @@ class _Walk:
             if stored.kind == "deploy" and stored.contract is not None:
                 self._current = self._contract(stored.contract.hex())
                 self._replay.use(self._current.tables)
-            elif stored.kind == "command":
+            elif stored.kind in ("command", "reimport"):
                 self._command(stored)
             elif stored.changes:
                 self._operate(stored)
@@ -151,8 +151,13 @@ class _Walk:
         self._replay.apply(Verdict("", (), False, changes=changes), stored.number)
 
     def _evaluate(self, deployed: Deployed, stored: LogRecord) -> Verdict:
-        plan = deployed.plan.commands[stored.name]
         codec = deployed.codec
+        if stored.kind == "reimport":
+            (records,) = codec.input_reader(stored.name).decode(stored.input or b"")
+            body = canonical.decode(stored.body or b"")
+            revisions = body["revisions"] if isinstance(body, dict) else ()
+            return deployed.plan.reimports[stored.name].evaluate(records, revisions, self._replay)
+        plan = deployed.plan.commands[stored.name]
         cells = codec.input_reader(stored.name).decode(stored.input or b"")
         services = codec.services_decoder(stored.name)(stored.services) if stored.services else ()
         facts = codec.facts_decoder(stored.facts) if stored.facts else {}

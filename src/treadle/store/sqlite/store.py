@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Final
@@ -14,7 +14,7 @@ import apsw
 from treadle.errors import Busy, OutcomeUnknown, StoreError, TreadleError, check
 from treadle.ports.store import Capabilities
 from treadle.store.handle import Lifetime, Turn, busy, deadline, remaining
-from treadle.store.sqlite import files, forks, schema
+from treadle.store.sqlite import copying, files, forks, schema
 from treadle.store.sqlite.checkpoint import Checkpointer, flush_recovered, leaves_doubt, settle
 from treadle.store.sqlite.failures import os_error, translated
 from treadle.store.sqlite.lock import FileLock
@@ -134,7 +134,9 @@ class SqliteStore:
 
     def _put_back(self, connection: apsw.Connection) -> None:
         _roll_back(connection)
-        if self._life.closed or len(self._idle) >= _IDLE_READERS or not connection.get_autocommit():
+        # An iterator that was left in the middle keeps its snapshot open, and with it this connection's.
+        spoiled = connection.txn_state("main") != apsw.SQLITE_TXN_NONE
+        if spoiled or self._life.closed or len(self._idle) >= _IDLE_READERS:
             self._close_reader(connection)
             return
         self._idle.append(connection)
@@ -297,6 +299,14 @@ class SqliteStore:
                 if leaves_doubt(error, self._writer.system_errno):
                     self._doubt()
                 raise translated(error, self._writer.system_errno) from error
+
+    def copy(self, target: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """Write one snapshot into the new file `target`; other processes and threads go on meanwhile.
+
+        `progress` is called with pages copied and in all. Raises `DiskFull`, `StoreError` or `OSError`.
+        """
+        with self.read() as tx:
+            copying.copy(tx.connection, target, progress)
 
     # The end.
 

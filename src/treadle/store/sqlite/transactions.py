@@ -85,6 +85,16 @@ class SqliteRead(SqliteWalks):
         """Refuse every later use."""
         self._db = ENDED
 
+    @property
+    def connection(self) -> apsw.Connection:
+        """The connection that the snapshot is open on."""
+        connection: apsw.Connection = self._db
+        return connection
+
+    @guarded
+    def integrity(self) -> list[str]:
+        return [text for (text,) in self._db.execute("PRAGMA integrity_check(20)") if text != "ok"]
+
     @guarded
     def head(self) -> Head:
         for row in self._db.execute(_HEAD):
@@ -93,9 +103,8 @@ class SqliteRead(SqliteWalks):
 
     @guarded
     def setting(self, name: str) -> bytes | None:
-        for (value,) in self._db.execute(_SETTING, (name,)):
-            return value  # type: ignore[no-any-return]
-        return None
+        found: tuple[bytes] | None = self._db.execute(_SETTING, (name,)).fetchone()
+        return None if found is None else found[0]
 
     @guarded
     def settings(self, prefix: str) -> dict[str, bytes]:
