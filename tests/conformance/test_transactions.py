@@ -228,6 +228,35 @@ def test_a_transaction_that_has_ended_refuses_everything(jobs):
         writer.append_log([entry(2)])
 
 
+def test_an_iterator_left_in_the_middle_holds_nothing_back(store):
+    with store.write() as tx:
+        tx.append_log([entry(number) for number in range(1, 101)])
+        tx.commit()
+    left = []
+    with store.read() as reader:
+        left.append(reader.log(1, 100))
+        next(left[-1])
+    for number in (101, 102):
+        with store.write() as tx:
+            left.append(tx.log(1, 100))
+            next(left[-1])
+            tx.append_log([entry(number)])
+            if number == 101:
+                tx.commit()
+    add_more(store)
+    with store.read() as reader:
+        assert reader.head().number == 102
+    for iterator in left:
+        with pytest.raises(Closed):
+            next(iterator)
+
+
+def add_more(store) -> None:
+    with store.write(timeout=5) as tx:
+        tx.append_log([entry(tx.head().number + 1)])
+        tx.commit()
+
+
 def test_committing_twice_is_refused(jobs):
     with jobs.write() as tx:
         tx.commit()

@@ -281,6 +281,7 @@ class SqliteWalks:
 
     _db: Any
     _shared: Any
+    _stepped: Callable[[str, Sequence[Any]], apsw.Cursor]
 
     def _walks(self, table: Table) -> tuple[TableStatements, WalkStatements]:
         statements: TableStatements = self._shared.statements(table)
@@ -295,7 +296,7 @@ class SqliteWalks:
         decode = statements.codec.decode
         try:
             last: Any = None
-            for seen, row in enumerate(self._db.execute(said.text, said.values)):
+            for seen, row in enumerate(self._stepped(said.text, said.values)):
                 if seen == budget:
                     yield False, Row(decode_u64(last[0]), decode(last[2:-1]), last[1])
                     return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -75,15 +76,26 @@ class Shared:
 class SqliteRead(SqliteWalks):
     """A snapshot of a SQLite database."""
 
-    __slots__ = ("_db", "_shared")
+    __slots__ = ("_cursors", "_db", "_shared")
 
     def __init__(self, connection: apsw.Connection, shared: Shared) -> None:
         self._db: Any = connection
         self._shared = shared
+        self._cursors: weakref.WeakSet[apsw.Cursor] | None = None
 
     def end(self) -> None:
-        """Refuse every later use."""
+        """Refuse every later use, and end what is still being iterated: it would keep the snapshot open."""
         self._db = ENDED
+        for cursor in self._cursors or ():
+            cursor.close(True)
+
+    def _stepped(self, text: str, bindings: Sequence[Any]) -> apsw.Cursor:
+        """A statement whose rows are fetched one by one, while the caller does other things."""
+        cursor: apsw.Cursor = self._db.execute(text, bindings)
+        if self._cursors is None:
+            self._cursors = weakref.WeakSet()
+        self._cursors.add(cursor)
+        return cursor
 
     @property
     def connection(self) -> apsw.Connection:
@@ -174,9 +186,9 @@ class SqliteRead(SqliteWalks):
     def _each(self, text: str, bindings: tuple[Any, ...] = ()) -> Iterator[Any]:
         """The rows of a statement, one at a time; asking for one after the block's end raises `Closed`."""
         try:
-            for row in self._db.execute(text, bindings):
+            for row in self._stepped(text, bindings):
                 yield row
-                self._db.get_autocommit()
+                self._db.get_autocommit()  # raises `Closed` after the end of the block
         except apsw.Error as error:
             raise translated(error) from error
 
