@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from tests.support.tables import JOB, SHOP, created, entry, job, job_key
-from treadle.errors import Busy, InvariantBroken, StoreError
+from treadle.errors import Busy, Closed, InvariantBroken, StoreError
 from treadle.model.facts import Range
 from treadle.store.sqlite import open_database, transactions
 from treadle.store.sqlite import store as module
@@ -256,3 +256,17 @@ def test_an_update_leaves_the_indexes_of_other_columns_alone(store):
                 after[2 + place] = object()
         said.mask(before, tuple(after))
     assert len(said._masks) <= 64
+
+
+def test_an_iterator_that_the_writer_left_does_not_keep_it_from_beginning_again(store, path):
+    append(store, 5)
+    with store.write() as tx:
+        left = tx.log(1, 5)
+        next(left)
+    other = open_database(path)
+    append(other)
+    other.close()
+    with store.write(timeout=2) as tx:
+        assert tx.head().number == 6
+    with pytest.raises(Closed):
+        next(left)
