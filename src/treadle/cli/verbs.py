@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from itertools import groupby
+from keyword import iskeyword
 from typing import Any, Final, NamedTuple
 
 import typer
@@ -22,7 +23,8 @@ class Verb(NamedTuple):
 
     @property
     def module(self) -> str:
-        return f"treadle.cli.{self.name.replace('-', '_')}"
+        name = self.name.replace("-", "_")
+        return f"treadle.cli.{name}_" if iskeyword(name) else f"treadle.cli.{name}"
 
 
 CONTRACT: Final = "Write a contract"
@@ -38,6 +40,10 @@ VERBS: Final = (
     Verb("row", DATABASE, "Show one row and its revision."),
     Verb("log", DATABASE, "Show what happened: who, when, which outcome."),
     Verb("verify", SETUP, "Check the whole history against itself."),
+    Verb("backup", SETUP, "Copy the database while it is in use."),
+    Verb("restore", SETUP, "Make a backup a new database."),
+    Verb("export", SETUP, "Write all rows and events as text."),
+    Verb("import", SETUP, "Bring an export's rows into a database."),
     Verb("clock", SETUP, "Confirm or reset the database's clock."),
     Verb("config", SETUP, "Show the settings, and where each comes from."),
 )

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from treadle.cli import exits, options, screen, session
+from treadle.cli.progress import progress
 from treadle.cli.verbs import examples, verb_app
 
 if TYPE_CHECKING:
@@ -49,8 +46,8 @@ def verify(
     history is consistent; with --head also that it is the one you knew.
     """
     kept = None if head is None else _head(head)
-    with session.opened(session.settings(config, database, set_)) as opened, _progress() as progress:
-        report = opened.verify(head=kept, progress=progress)
+    with session.opened(session.settings(config, database, set_)) as opened, progress("verify") as shown:
+        report = opened.verify(head=kept, progress=shown)
     if json:
         screen.out_json(report.to_json())
     else:
@@ -83,16 +80,3 @@ def _print(report: Report) -> None:
         screen.out(f"  {screen.plain(str(problem))}")
     if number:
         screen.out(f"head {number}:{digest}")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar on standard error, where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    rich = import_module("rich.progress")
-    console = import_module("rich.console").Console(file=sys.stderr, no_color=not screen.coloured(sys.stderr))
-    with rich.Progress(console=console, transient=True) as bar:
-        task = bar.add_task("verify", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
