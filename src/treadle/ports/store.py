@@ -1,7 +1,8 @@
 """The store: what the engine asks of a database, and what each method promises about transactions.
 
-A store holds one history: entity tables, unique entries, tombstones, the log, receipts, events, quads
-and a few named settings. All of it changes only inside a `WriteTx`, and a write transaction is atomic
+A store holds one history: entity tables, unique entries, tombstones, the log, receipts, events, quads,
+a few named settings, and spaces of ordered entries for state that may be large (what consumers of streams
+have done). All of it changes only inside a `WriteTx`, and a write transaction is atomic
 and durable: after `commit` returns, everything it wrote survives a crash; before, nothing of it does.
 Write transactions are serial. A `ReadTx` is a snapshot: it never sees what commits after it began.
 
@@ -133,6 +134,14 @@ class ReadTx(Protocol):
     ) -> list[StoredEvent]:
         """Events of one name (and one partition, unless None) after (number, ordinal), in order."""
 
+    def entries(
+        self, space: str, prefix: bytes, after: bytes | None, limit: int
+    ) -> list[tuple[bytes, bytes]]:
+        """Entries of a space whose keys begin with `prefix`, after a key, in the order of their bytes."""
+
+    def entries_at(self, space: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of these keys of a space, in order, None for an absent one."""
+
     def quads(self) -> Iterator[QuadText]:
         """Every statement of the graph."""
 
@@ -161,6 +170,12 @@ class WriteTx(ReadTx, Protocol):
 
     def append_events(self, events: Sequence[StoredEvent]) -> None:
         """Append events."""
+
+    def remove_events(self, events: Sequence[StoredEvent]) -> None:
+        """Remove stored events; the log keeps them."""
+
+    def write_entries(self, space: str, changes: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """Write or remove (None) entries of a space, in this order."""
 
     def put_setting(self, name: str, value: bytes | None) -> None:
         """Write or remove (None) a named setting."""

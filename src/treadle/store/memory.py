@@ -58,6 +58,7 @@ class _Data:
 
     __slots__ = (
         "entities",
+        "entries",
         "events",
         "graphs",
         "log",
@@ -78,6 +79,7 @@ class _Data:
         self.uniques: VersionedMap[tuple[str, str, bytes], Key] = VersionedMap()
         self.events: VersionedMap[tuple[str, int, int], StoredEvent] = VersionedMap()
         self.partitions: VersionedMap[tuple[str, bytes, int, int], StoredEvent] = VersionedMap()
+        self.entries: VersionedMap[tuple[str, bytes], bytes] = VersionedMap()
         self.quads: VersionedMap[QuadText, bool] = VersionedMap()
         self.graphs: VersionedMap[str, bool] = VersionedMap()
 
@@ -187,6 +189,22 @@ class MemoryRead(MemoryWalks):
             found.append(event)
         return found
 
+    def entries(
+        self, space: str, prefix: bytes, after: bytes | None, limit: int
+    ) -> list[tuple[bytes, bytes]]:
+        entries: VersionedMap[tuple[str, bytes], bytes] = self._data.entries
+        found: list[tuple[bytes, bytes]] = []
+        last = None if after is None or after < prefix else (space, after)
+        for (owner, key), value in entries.items(self._sequence, start=(space, prefix), after=last):
+            if len(found) >= limit or owner != space or not key.startswith(prefix):
+                break
+            found.append((key, value))
+        return found
+
+    def entries_at(self, space: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        entries = self._data.entries
+        return [entries.get((space, key), self._sequence) for key in keys]
+
     def quads(self) -> Iterator[QuadText]:
         for quad, _ in self._each(self._data.quads.items(self._sequence)):
             yield quad
@@ -264,6 +282,16 @@ class MemoryWrite(MemoryRead):
             self._put(
                 self._data.partitions, (event.name, event.partition, event.number, event.ordinal), event
             )
+
+    def remove_events(self, events: Sequence[StoredEvent]) -> None:
+        for event in events:
+            place = (event.number, event.ordinal)
+            self._put(self._data.events, (event.name, *place), None)
+            self._put(self._data.partitions, (event.name, event.partition, *place), None)
+
+    def write_entries(self, space: str, changes: Sequence[tuple[bytes, bytes | None]]) -> None:
+        for key, value in changes:
+            self._put(self._data.entries, (space, key), value)
 
     def put_setting(self, name: str, value: bytes | None) -> None:
         self._put(self._data.settings, name, value)

@@ -60,6 +60,13 @@ CREATE TABLE treadle_events (
 
 CREATE INDEX treadle_events_by_partition ON treadle_events (name, partition, number, ordinal);
 
+CREATE TABLE treadle_entries (
+  space TEXT NOT NULL,
+  key BLOB NOT NULL,
+  value BLOB NOT NULL,
+  PRIMARY KEY (space, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE treadle_quads (
   graph TEXT NOT NULL,
   subject TEXT NOT NULL,

@@ -34,6 +34,8 @@ _PARTITION: Final = (
     "FROM treadle_events INDEXED BY treadle_events_by_partition "
     "WHERE name = ? AND partition = ? AND (number, ordinal) > (?, ?) ORDER BY number, ordinal LIMIT ?"
 )
+_ENTRIES: Final = "SELECT key, value FROM treadle_entries WHERE space = ? AND key >= ? ORDER BY key LIMIT ?"
+_ENTRY: Final = "SELECT ?, value FROM treadle_entries WHERE space = ? AND key = ?"
 _QUADS: Final = "SELECT subject, predicate, object, graph FROM treadle_quads"
 _GRAPHS: Final = "SELECT name FROM treadle_graphs ORDER BY name"
 
@@ -45,6 +47,9 @@ _APPEND: Final = "INSERT INTO treadle_log (number, time, hash, data) VALUES (?, 
 _BIND: Final = "INSERT INTO treadle_receipts (identity, number) VALUES (?, ?)"
 _PRUNE: Final = "INSERT OR REPLACE INTO treadle_receipts (identity, number) VALUES (?, ?)"
 _EMIT: Final = "INSERT INTO treadle_events (number, ordinal, name, partition, data) VALUES (?, ?, ?, ?, ?)"
+_UNEMIT: Final = "DELETE FROM treadle_events WHERE name = ? AND number = ? AND ordinal = ?"
+_ENTER: Final = "INSERT OR REPLACE INTO treadle_entries (space, key, value) VALUES (?, ?, ?)"
+_LEAVE: Final = "DELETE FROM treadle_entries WHERE space = ? AND key = ?"
 _PUT: Final = "INSERT OR REPLACE INTO treadle_settings (name, value) VALUES (?, ?)"
 _DROP: Final = "DELETE FROM treadle_settings WHERE name = ?"
 _ADD_QUAD: Final = (
@@ -202,6 +207,27 @@ class SqliteRead(SqliteWalks):
             cursor = self._db.execute(_PARTITION, (name, partition, *after, limit))
         return [StoredEvent(*row) for row in cursor]
 
+    @guarded
+    def entries(
+        self, space: str, prefix: bytes, after: bytes | None, limit: int
+    ) -> list[tuple[bytes, bytes]]:
+        # The least key after `after` is it and a zero byte.
+        first = prefix if after is None or after < prefix else after + b"\x00"
+        found = []
+        for key, value in self._db.execute(_ENTRIES, (space, first, limit)):
+            if not key.startswith(prefix):
+                break
+            found.append((key, value))
+        return found
+
+    @guarded
+    def entries_at(self, space: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        found: list[bytes | None] = [None] * len(keys)
+        bindings = [(place, space, key) for place, key in enumerate(keys)]
+        for place, value in self._db.executemany(_ENTRY, bindings):
+            found[place] = value
+        return found
+
     def quads(self) -> Iterator[QuadText]:
         yield from self._each(_QUADS)
 
@@ -300,6 +326,21 @@ class SqliteWrite(SqliteRead):
     @guarded
     def append_events(self, events: Sequence[StoredEvent]) -> None:
         self._db.executemany(_EMIT, events)
+
+    @guarded
+    def remove_events(self, events: Sequence[StoredEvent]) -> None:
+        self._db.executemany(_UNEMIT, [(event.name, event.number, event.ordinal) for event in events])
+
+    @guarded
+    def write_entries(self, space: str, changes: Sequence[tuple[bytes, bytes | None]]) -> None:
+        # The last change of a key counts; then the order between keys does not matter.
+        final = dict(changes)
+        gone = [(space, key) for key, value in final.items() if value is None]
+        put = [(space, key, value) for key, value in final.items() if value is not None]
+        if gone:
+            self._db.executemany(_LEAVE, gone)
+        if put:
+            self._db.executemany(_ENTER, put)
 
     @guarded
     def put_setting(self, name: str, value: bytes | None) -> None:
