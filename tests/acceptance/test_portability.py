@@ -230,7 +230,7 @@ def test_an_import_is_run_again_without_doing_anything_twice(
     from treadle.portability.importing import _Import
 
     library.export(tmp_path / "out")
-    original, calls = _Import._submit, []
+    original, calls = _Import._submit, list[Any]()
 
     def stop_after_two(self: Any, chunk: Any) -> Any:
         if len(calls) == 2:

@@ -37,7 +37,7 @@ def backup(
     """
     with session.opened(session.settings(config, database, set_)) as opened, progress("backup") as shown:
         if keep is None:
-            made, removed = opened.backup(target, progress=shown), []
+            made, removed = opened.backup(target, progress=shown), list[Path]()
         else:
             made, removed = opened.backup_into(target, keep=keep, progress=shown)
     if json:

@@ -27,7 +27,8 @@ def export(
 ) -> None:
     """Write all rows and events of one snapshot as JSON Lines.
 
-    A manifest names and hashes each file, so that a changed archive is noticed. The folder holds everything, secrets and lease evidence too; it is readable by you alone.
+    A manifest names and hashes each file, so that a changed archive is noticed. The folder holds
+    everything, secrets and lease evidence too; it is readable by you alone.
     """
     with session.opened(session.settings(config, database, set_)) as opened, progress("export") as shown:
         made = opened.export(target, principal=principal or "owner", role=role, progress=shown)

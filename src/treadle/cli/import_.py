@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from treadle.cli import exits, options, screen, session
 from treadle.cli.progress import progress
 from treadle.cli.verbs import examples, verb_app
+
+if TYPE_CHECKING:
+    from treadle.portability import ImportPlan
 
 app = verb_app()
 
@@ -42,18 +45,19 @@ def import_(
     fences stay as they were; revisions go on above the exported ones. After an interruption, run the same
     import again: what is in already is not done twice.
     """
-    acting = {"principal": principal or "owner", "role": role}
+    who = principal or "owner"
     with session.opened(session.settings(config, database, set_)) as opened, progress("import") as shown:
         if dry_run:
-            plan = opened.plan_import(folder, campaign, **acting)
+            _show_plan(opened.plan_import(folder, campaign, principal=who, role=role), json)
         else:
-            done = opened.import_archive(folder, campaign, progress=shown, **acting)
-    if not dry_run:
-        if json:
-            screen.out_json({"rows": done.rows, "already": done.already, "commit": done.commit})
-        else:
-            screen.out(f"imported {screen.counted(done.rows, 'row')}; {done.already} were in already")
-        return
+            done = opened.import_archive(folder, campaign, principal=who, role=role, progress=shown)
+            if json:
+                screen.out_json({"rows": done.rows, "already": done.already, "commit": done.commit})
+            else:
+                screen.out(f"imported {screen.counted(done.rows, 'row')}; {done.already} were in already")
+
+
+def _show_plan(plan: ImportPlan, json: bool) -> None:
     if json:
         screen.out_json({"rows": plan.rows, "already": plan.already, "problems": list(plan.problems)})
     else:
