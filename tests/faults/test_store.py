@@ -203,6 +203,21 @@ def test_nothing_is_answered_after_a_failed_flush(bench: Bench):
     store.close()
 
 
+def test_a_question_inside_the_transaction_whose_flush_failed(bench: Bench):
+    store = open_database(bench.fresh(), vfs=bench.disk.name)
+    bench.disk.arm(Fault(1, "broken", frozenset({"sync"})))
+    with store.write() as tx:
+        tx.put_setting("a", b"b")
+        with pytest.raises(OutcomeUnknown):
+            tx.commit()
+        with pytest.raises(StoreError, match="leave the write transaction"), store.read():
+            pass
+    bench.disk.repair()
+    with store.read() as look:
+        assert look.setting("a") is None
+    store.close()
+
+
 def test_a_failed_flush_that_the_next_one_mends_is_no_riddle(bench: Bench):
     """One failed flush, then a full checkpoint succeeds: the answer is that nothing happened."""
     store = open_database(bench.fresh(), vfs=bench.disk.name)

@@ -8,6 +8,7 @@ durable once the log is flushed.
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Callable
@@ -61,6 +62,7 @@ class Checkpointer:
         self._ending = False
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
+        self._process = os.getpid()
 
     def wrote(self, pages: int) -> None:
         """Note that a commit wrote so many pages; wakes the thread when there is enough to do."""
@@ -121,7 +123,9 @@ class Checkpointer:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def end(self) -> None:
-        """Stop the thread and wait for it."""
+        """Stop the thread and wait for it. A forked child has none, and must not touch its locks."""
+        if self._process != os.getpid():
+            return
         self._ending = True
         with self._starting:
             thread = self._thread

@@ -106,8 +106,7 @@ class SqliteStore:
     def enter_read(self) -> tuple[apsw.Connection, SqliteRead]:
         self._life.check()
         if self._doubtful:
-            with self._brief_turn():
-                self._settle()
+            self._settle_first()
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -128,8 +127,8 @@ class SqliteStore:
         return connection
 
     def leave_read(self, connection: apsw.Connection, tx: SqliteRead) -> None:
-        tx.end()
         if not self._life.forked:
+            tx.end()
             self._put_back(connection)
 
     def _put_back(self, connection: apsw.Connection) -> None:
@@ -240,9 +239,9 @@ class SqliteStore:
         self._checkpointer.wrote(self._writer.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE, True)[0])
 
     def leave_write(self, tx: SqliteWrite) -> None:
-        tx.end()
         if self._life.forked:
             return
+        tx.end()
         try:
             _roll_back(self._writer)
         finally:
@@ -273,6 +272,14 @@ class SqliteStore:
                 "Check the disk"
             ) from error
         self._doubtful = False
+
+    def _settle_first(self) -> None:
+        """Settle before something is answered to a reader."""
+        if self._turn.mine:
+            raise StoreError("a flush to the disk failed; leave the write transaction, then ask again")
+        with self._brief_turn():
+            if self._doubtful:
+                self._settle()
 
     def _settle_or_unknown(self, failure: TreadleError) -> None:
         """Find out whether a failed commit is certainly undone; raises `OutcomeUnknown` if not."""
