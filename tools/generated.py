@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from treadle.riff.codes import CODES
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -37,12 +39,18 @@ class Generated:
         return {path: text.encode() if isinstance(text, str) else text for path, text in made.items()}
 
 
+DIAGNOSTICS = ("index", *CODES)
+
 GENERATED: tuple[Generated, ...] = (
     Generated("tools.reference:error_page", ("docs/reference/errors.md",)),
     Generated(
         "tools.reference:setting_pages", ("docs/reference/config.md", "docs/reference/treadle.schema.json")
     ),
     Generated("tools.reference:command_page", ("docs/reference/cli.md",)),
+    Generated("treadle.riff.generate:files", ("src/treadle/riff/riff.table.json",)),
+    Generated(
+        "tools.diagnostics:pages", tuple(f"docs/reference/diagnostics/{name}.md" for name in DIAGNOSTICS)
+    ),
 )
 
 

@@ -129,6 +129,11 @@ def _lines(table: TableFile) -> bytes:
     return ("{" + ",\n".join(parts) + "}\n").encode()
 
 
+def files() -> dict[str, bytes]:
+    """The table by its path in the repository, for the register of generated files."""
+    return {"src/treadle/riff/riff.table.json": make(GRAMMAR, "contract")}
+
+
 if __name__ == "__main__":
     TABLE.write_bytes(make(GRAMMAR, "contract"))
     print(f"wrote {TABLE.name}: {TABLE.stat().st_size} bytes")

@@ -110,6 +110,8 @@ def _relationship(unit: Unit, owner: EntitySymbol, node: s.Relationship) -> s.Re
     else:
         message = f"the index is one of {source.name}, whose rows go; write `using {source.name}.index`"
         unit.report.add("C045", node.index_entity.at, message)
+    if reference is not None and all(each is not reference for each in source.sound):
+        return None  # the reference itself was refused
     if reference is not None and reference.target.text != owner.name:
         message = f"{node.reference.text} refers to {reference.target.text}, not to {owner.name}"
         unit.report.add("C045", node.reference.at, message)
