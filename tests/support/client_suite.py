@@ -5,7 +5,7 @@ A test module subclasses `WorkflowClientSuite` and says how a client reaches a `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -52,6 +52,9 @@ class WorkflowClientSuite:
     def reach(self, server: GuardedServer) -> Transport:
         raise NotImplementedError
 
+    def serve(self, quads: Iterable[Quad] = ()) -> GuardedServer:
+        return GuardedServer(quads)
+
     @pytest.fixture(params=RELEASES, ids=["default graph", "named graph"])
     def r(self, request: pytest.FixtureRequest) -> Release:
         release: Release = request.param
@@ -59,7 +62,7 @@ class WorkflowClientSuite:
 
     @pytest.fixture
     def server(self, r: Release) -> GuardedServer:
-        return GuardedServer(r.setup())
+        return self.serve(r.setup())
 
     @pytest.fixture
     def client(self, r: Release, server: GuardedServer) -> WorkflowClient:
@@ -88,7 +91,7 @@ class WorkflowClientSuite:
     # --- the ordinary way -------------------------------------------------------------------------------
 
     def test_a_run_from_plan_to_end(self, r: Release) -> None:
-        server = GuardedServer(r.registration_quads())
+        server = self.serve(r.registration_quads())
         client = self.connect(r, server)
         edges = [
             Edge(r.step("submit").value, "Draft", "Review", "Hand in"),
@@ -140,7 +143,7 @@ class WorkflowClientSuite:
 
     def test_a_self_transition(self, r: Release) -> None:
         loop = r.step_quads("ping", "Draft", "Draft") | r.about(r.plan, (NAMES.has_step, r.step("ping")))
-        server = GuardedServer(r.setup() | loop)
+        server = self.serve(r.setup() | loop)
         client = self.connect(r, server)
         assert [client.advance(r.run.value, "ping").revision for _ in range(3)] == ["1", "2", "3"]
         self.check_whole(server)
@@ -186,7 +189,7 @@ class WorkflowClientSuite:
         assert server.updates == []
 
     def test_a_finished_run(self, r: Release) -> None:
-        server = GuardedServer(r.plan_quads() | r.registration_quads() | r.run_quads("Released", 0))
+        server = self.serve(r.plan_quads() | r.registration_quads() | r.run_quads("Released", 0))
         with pytest.raises(Refused, match="finished"):
             self.connect(r, server).advance(r.run.value, "submit")
 
@@ -233,7 +236,7 @@ class WorkflowClientSuite:
     # --- the guard's refusals ------------------------------------------------------------------------------
 
     def test_a_guard_refusal_keeps_its_reason(self, r: Release) -> None:
-        server = GuardedServer(r.plan_quads() | r.run_quads())
+        server = self.serve(r.plan_quads() | r.run_quads())
         with pytest.raises(Refused) as caught:
             self.connect(r, server).advance(r.run.value, "submit")
         assert caught.value.reason == "signer_unregistered"
@@ -441,13 +444,13 @@ class WorkflowClientSuite:
         event = kept[0].event
         changed = without({q for q in server.quads() if q.s == event}, NAMES.to_state)
         changed |= {Quad(event, NAMES.to_state, text("Elsewhere"), r.graph)}
-        forged = GuardedServer(r.setup() | changed)
+        forged = self.serve(r.setup() | changed)
         with pytest.raises(Conflict, match="another event"):
             self.connect(r, forged).resolve(kept[0])
 
     @pytest.mark.parametrize("faults", [["lost"], ["answer lost"], ["lost", "answer lost"], ["late"]])
     def test_define_and_start_are_resolved_too(self, r: Release, faults: list[str]) -> None:
-        server = GuardedServer(r.registration_quads())
+        server = self.serve(r.registration_quads())
         client = self.connect(r, server)
         edge = Edge(r.step("end").value, "Draft", "End")
         server.faults = list(faults)
@@ -468,7 +471,7 @@ class WorkflowClientSuite:
         client.advance(r.run.value, "submit")
         forged = {q._replace(o=number(5)) if q.p == NAMES.current_revision else q for q in server.quads()}
         with pytest.raises(VerificationFailed) as caught:
-            self.connect(r, GuardedServer(forged)).verify(r.run.value)
+            self.connect(r, self.serve(forged)).verify(r.run.value)
         assert exit_code(caught.value) == 1
         assert caught.value.problems
 
@@ -477,7 +480,7 @@ class WorkflowClientSuite:
     ) -> None:
         client.advance(r.run.value, "submit")
         bare = {q for q in server.quads() if q.s != r.registration}
-        reader = self.connect(r, GuardedServer(bare), agent=None, key=None)
+        reader = self.connect(r, self.serve(bare), agent=None, key=None)
         with pytest.raises(VerificationFailed):
             reader.verify(r.run.value)
         assert reader.verify(r.run.value, keys={r.agent_name: [key("old"), key(r.agent_name)]}).ok

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import httpx2
@@ -10,13 +10,25 @@ import pytest
 
 from tests.support.client_suite import WorkflowClientSuite
 from tests.support.flaky import GuardedServer
+from tests.support.guarded import IndexServer
 from treadle.errors import Busy, ConfigError, Denied, Malformed, OverCapacity, Refused, SparqlError, TooLarge
 from treadle.graph.client import Applied, NoAnswer, Pending, Transport, Unreachable, WorkflowClient
 from treadle.graph.client.http import HttpTransport
+from treadle.graph.terms import Quad
 
 
 class TestInProcess(WorkflowClientSuite):
     """Straight into the server."""
+
+    def reach(self, server: GuardedServer) -> Transport:
+        return server
+
+
+class TestOverTheIndex(WorkflowClientSuite):
+    """Straight into the real index by the real update path."""
+
+    def serve(self, quads: Iterable[Quad] = ()) -> GuardedServer:
+        return IndexServer(quads)
 
     def reach(self, server: GuardedServer) -> Transport:
         return server
