@@ -164,12 +164,147 @@ def test_a_table_grows_by_optional_columns_and_indexes(store):
         JOB._replace(columns=(Column("other", "other", types.UUID), *JOB.columns[1:])),
         JOB._replace(key_count=1),
         JOB._replace(tombstones=False),
-        JOB._replace(indexes=()),
+        JOB._replace(indexes=(IndexSpec("by_state", (0, 2)), JOB.indexes[1])),
+        JOB._replace(prefix="Job.2"),
     ],
 )
 def test_a_table_grows_in_no_other_way(tx, after):
     with pytest.raises(InvariantBroken):
         tx.alter_table(JOB, after)
+
+
+def test_a_table_loses_indexes(store):
+    narrower = JOB._replace(indexes=JOB.indexes[1:])
+    with store.write() as tx:
+        tx.create_table(JOB)
+        add(tx, job(1, printer=PRINTER))
+        tx.alter_table(JOB, narrower)
+        tx.commit()
+    with store.write() as tx:
+        row = tx.rows(narrower, [job_key(1)])[0]
+        tx.write_rows(
+            narrower, [changed(narrower, row, job(1)), created(narrower, job(2, printer=PRINTER))], [2, 2]
+        )
+        assert tx.probe(narrower, Range("Job", "by_printer", (SHOP, PRINTER), 9)) == [job_key(2)]
+        tx.alter_table(narrower, JOB)
+        assert tx.probe(JOB, Range("Job", "by_state", (SHOP, "Waiting"), 9)) == [job_key(1), job_key(2)]
+
+
+PLAIN = Column("priority", "priority", types.U64_)
+BETTER = JOB._replace(
+    columns=(*JOB.columns, PLAIN),
+    indexes=(IndexSpec("by_state", (0, 10, 2)), IndexSpec("by_title", (3,))),
+    prefix="Job.2",
+)
+"""The jobs with a required column, an index that is gone and one that means something else."""
+
+BUILT = BETTER._replace(
+    name="treadle_build_1", tombstones=False, indexes=(*BETTER.indexes, IndexSpec("only_then", (2,)))
+)
+
+
+def build(tx, numbers) -> None:
+    tx.create_table(BUILT, hidden=True)
+    tx.write_rows(
+        BUILT, [created(BUILT, (*job(number), number), 7) for number in numbers], [5] * len(numbers)
+    )
+
+
+def test_a_table_built_beside_another_takes_its_place(store):
+    with store.write() as tx:
+        tx.create_table(JOB)
+        add(tx, job(1), job(2))
+        tx.write_rows(JOB, [deleted(JOB, Row(4, job(2), 1))], [2])
+        build(tx, (3, 1))
+        tx.commit()
+    with store.write() as tx:
+        assert tx.probe(BUILT, Range("Job", "only_then", ("Waiting",), 9)) == [job_key(1), job_key(3)]
+        tx.write_rows(BUILT, [deleted(BUILT, tx.rows(BUILT, [job_key(3)])[0])], [6])
+        tx.write_rows(BUILT, [created(BUILT, (*job(4), 2**64 - 1), 1)], [6])
+        tx.commit()
+    with store.read() as before, store.write() as tx:
+        assert [row.cells for row in before.scan(JOB, None, 9)] == [job(1)]
+        tx.replace_table(JOB, BUILT, BETTER)
+        assert tx.scan(BETTER, None, 9) == [Row(7, (*job(1), 1), 5), Row(1, (*job(4), 2**64 - 1), 6)]
+        tx.commit()
+        assert before.rows(JOB, [job_key(1)]) == [Row(1, job(1), 1)]
+    with store.write() as tx:
+        assert tx.probe(BETTER, Range("Job", "by_state", (SHOP, 2**64 - 1), 9)) == [job_key(4)]
+        assert tx.probe(BETTER, Range("Job", "by_title", ("job 1",), 9)) == [job_key(1)]
+        assert tx.last_revisions(BETTER, [job_key(2), job_key(3)]) == [4, 0]
+        tx.write_rows(BETTER, [deleted(BETTER, tx.rows(BETTER, [job_key(1)])[0])], [7])
+        assert tx.last_revisions(BETTER, [job_key(1)]) == [7]
+        add_again = BETTER._replace(prefix="Job.3"), BUILT._replace(prefix="Job.3")
+        tx.create_table(add_again[1], hidden=True)
+        tx.replace_table(BETTER, add_again[1], add_again[0])
+        assert tx.scan(add_again[0], None, 9) == []
+        tx.commit()
+
+
+def test_what_is_taken_back_leaves_the_table_in_its_place(store):
+    with store.write() as tx:
+        tx.create_table(JOB)
+        add(tx, job(1))
+        build(tx, (1,))
+        tx.commit()
+    with store.write() as tx:
+        tx.replace_table(JOB, BUILT, BETTER)
+    with store.write() as tx:
+        assert tx.rows(JOB, [job_key(1)]) == [Row(1, job(1), 1)]
+        assert tx.rows(BUILT, [job_key(1)]) == [Row(7, (*job(1), 1), 5)]
+        tx.drop_table(BUILT)
+        tx.commit()
+    with store.write() as tx:
+        build(tx, (2,))
+        assert [row.cells for row in tx.scan(BUILT, None, 9)] == [(*job(2), 2)]
+
+
+@pytest.mark.parametrize(
+    ("built", "after"),
+    [
+        (BUILT, BETTER._replace(columns=JOB.columns)),
+        (BUILT, BETTER._replace(prefix="")),
+        (BUILT, BETTER._replace(indexes=(IndexSpec("other", (3,)),))),
+        (BUILT, BETTER._replace(name="Other")),
+        (BUILT, BETTER._replace(tombstones=False)),
+        (BUILT._replace(prefix=""), BETTER._replace(prefix="")),
+    ],
+)
+def test_what_was_not_built_for_a_table_takes_no_place(tx, built, after):
+    tx.create_table(built, hidden=True)
+    with pytest.raises(InvariantBroken):
+        tx.replace_table(JOB, built, after)
+
+
+def test_a_dropped_table_is_gone_but_for_its_tombstones(store):
+    with store.write() as tx:
+        tx.create_table(JOB)
+        add(tx, job(1), job(2))
+        tx.write_rows(JOB, [deleted(JOB, Row(4, job(2), 1))], [2])
+        tx.commit()
+    with store.read() as before, store.write() as tx:
+        tx.drop_table(JOB)
+        tx.commit()
+        assert len(before.scan(JOB, None, 9)) == 1
+    with store.read() as tx, pytest.raises(InvariantBroken):
+        tx.rows(JOB, [job_key(1)])
+    with store.write() as tx, pytest.raises(InvariantBroken):
+        tx.drop_table(JOB)
+    with store.write() as tx:
+        tx.create_table(JOB)
+        assert tx.scan(JOB, None, 9) == []
+        assert tx.last_revisions(JOB, [job_key(1), job_key(2)]) == [0, 4]
+
+
+def test_unique_entries_are_cleared_a_few_at_a_time(tx):
+    names = ("a", "title", "title2")
+    taken = [(("Job", name, (number,)), job_key(number)) for name in names for number in range(5)]
+    tx.write_uniques([], [*taken, (("Jo", "title", (1,)), job_key(1)), (("Job2", "title", (1,)), job_key(1))])
+    assert [tx.drop_uniques("Job", "title", 2) for _ in range(4)] == [2, 2, 1, 0]
+    assert tx.holders([("Job", "title", (number,)) for number in range(5)]) == [None] * 5
+    left = [("Job", "a", (4,)), ("Job", "title2", (0,)), ("Jo", "title", (1,)), ("Job2", "title", (1,))]
+    assert None not in tx.holders(left)
+    assert tx.drop_uniques("Job", "nothing", 9) == 0
 
 
 def test_a_table_is_created_once(tx):

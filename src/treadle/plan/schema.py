@@ -22,13 +22,14 @@ def tables(contract: c.Contract, names: Mapping[str, str] | None = None) -> tupl
     """The tables of a contract, in the order of its entities.
 
     `names` maps `Entity` to a table's and `Entity.field` to a column's name that an earlier deployment
-    fixed; those stay, and new ones keep clear of them, those of entities that are gone included.
+    fixed, and `Entity:indexes` to what the names of its indexes begin with where the table was built anew;
+    those stay, and new ones keep clear of them, those of entities that are gone included.
     """
     fixed = names or {}
     workflows = {workflow.entity for workflow in contract.workflows}
     given = assign_names(
         [entity.name for entity in contract.entities],
-        {key: name for key, name in fixed.items() if "." not in key},
+        {key: name for key, name in fixed.items() if "." not in key and ":" not in key},
     )
     return tuple(
         _table(entity, given[entity.name], entity.name in workflows, fixed) for entity in contract.entities
@@ -37,10 +38,12 @@ def tables(contract: c.Contract, names: Mapping[str, str] | None = None) -> tupl
 
 def fixed_names(tables: Iterable[Table]) -> dict[str, str]:
     """What to keep of these tables' names, in the form that `tables` takes: all tables, and those columns
-    that are not named as their field."""
+    and prefixes of indexes that are not named as usual."""
     names: dict[str, str] = {}
     for table in tables:
         names[table.entity] = table.name
+        if table.prefix:
+            names[f"{table.entity}:indexes"] = table.prefix
         names.update(
             (f"{table.entity}.{each.field}", each.name) for each in table.columns if each.name != each.field
         )
@@ -66,6 +69,7 @@ def _table(entity: c.Entity, name: str, tombstones: bool, fixed: Mapping[str, st
             )
             for index in entity.indexes
         ),
+        prefix=fixed.get(f"{entity.name}:indexes", ""),
     )
 
 

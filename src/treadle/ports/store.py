@@ -40,6 +40,8 @@ class Table(NamedTuple):
 
     `name` is fixed at deployment (the entity's name, with a suffix where the store cannot have that).
     `tombstones` is true where the last revision of a deleted key is kept (entities with a workflow).
+    `prefix` is what the names of its indexes begin with, '' for `name`: a table that was built anew beside
+    the one it took the place of keeps the names that its indexes were given then.
     """
 
     entity: str
@@ -48,6 +50,7 @@ class Table(NamedTuple):
     key_count: int
     tombstones: bool
     indexes: tuple[IndexSpec, ...] = ()
+    prefix: str = ""
 
 
 class Head(NamedTuple):
@@ -180,11 +183,24 @@ class WriteTx(ReadTx, Protocol):
     def put_setting(self, name: str, value: bytes | None) -> None:
         """Write or remove (None) a named setting."""
 
-    def create_table(self, table: Table) -> None:
-        """Create an entity's table, its indexes and its readable view."""
+    def create_table(self, table: Table, *, hidden: bool = False) -> None:
+        """Create an entity's table, its indexes and its readable view; a hidden one, being built, has none."""
 
     def alter_table(self, before: Table, after: Table) -> None:
-        """Bring a table to a successor's form: appended optional columns and new indexes, nothing else."""
+        """Bring a table to a successor's form: appended optional columns, new and removed indexes only."""
+
+    def replace_table(self, before: Table, built: Table, after: Table) -> None:
+        """Drop `before` and put the hidden table `built` in its place, as `after`.
+
+        `built` has the columns, the key, the `prefix` and at least the indexes of `after`; those that
+        `after` has not are dropped. The tombstones of the table stay.
+        """
+
+    def drop_table(self, table: Table) -> None:
+        """Remove a table with its rows, its indexes and its view. Its tombstones stay."""
+
+    def drop_uniques(self, entity: str, name: str, limit: int) -> int:
+        """Remove at most `limit` entries of a unique; how many were removed."""
 
     def write_quads(self, removed: Sequence[QuadText], added: Sequence[QuadText]) -> None:
         """Remove, then add statements."""

@@ -114,11 +114,27 @@ def check_follows(head: Head, entries: Sequence[LogEntry]) -> None:
 
 
 def check_successor(before: Table, after: Table) -> None:
-    """Raise unless `after` only appends optional columns and indexes to `before`."""
+    """Raise unless `after` only appends optional columns to `before`, and has the same indexes or others."""
     same = before._replace(columns=(), indexes=()) == after._replace(columns=(), indexes=())
     check(same, f"table {before.name} may gain columns and indexes, nothing else")
     known = len(before.columns)
     check(after.columns[:known] == before.columns, f"the columns of table {before.name} changed")
     added = after.columns[known:]
     check(all(isinstance(column.type, Optional) for column in added), "an appended column is optional")
-    check(set(before.indexes) <= set(after.indexes), f"an index of table {before.name} changed")
+    kept = {spec.name: spec for spec in before.indexes}
+    check(
+        all(kept.get(spec.name, spec) == spec for spec in after.indexes),
+        f"an index of table {before.name} changed",
+    )
+
+
+def check_built(before: Table, built: Table, after: Table) -> None:
+    """Raise unless the hidden table `built` may take the place of `before` as `after`."""
+    same = before._replace(columns=(), indexes=(), prefix="") == after._replace(
+        columns=(), indexes=(), prefix=""
+    )
+    check(same, f"table {before.name} may get other columns and indexes, nothing else")
+    form = built._replace(name=after.name, tombstones=after.tombstones, indexes=after.indexes)
+    check(form == after, f"what was built for table {after.name} has its form")
+    check(set(after.indexes) <= set(built.indexes), f"what was built for table {after.name} has its indexes")
+    check(before.prefix != after.prefix, f"the new indexes of table {after.name} have names of their own")

@@ -28,6 +28,7 @@ from treadle.store.handle import (
     NO_RECORD,
     Lifetime,
     Turn,
+    check_built,
     check_follows,
     check_successor,
     deadline,
@@ -40,14 +41,13 @@ CAPABILITIES: Final = Capabilities(durable=False, processes=False, server_clock=
 
 
 class _EntityData:
-    """The rows of one entity table, the tombstones of its keys, and its indexes."""
+    """The rows of one entity table, and its indexes."""
 
-    __slots__ = ("indexes", "rows", "table", "tombstones")
+    __slots__ = ("indexes", "rows", "table")
 
     def __init__(self, table: Table) -> None:
         self.table = table
         self.rows: VersionedMap[bytes, Row] = VersionedMap()
-        self.tombstones: VersionedMap[bytes, int] = VersionedMap()
         self.indexes: dict[str, VersionedMap[bytes, Key]] = {
             spec.name: VersionedMap() for spec in table.indexes
         }
@@ -67,12 +67,14 @@ class _Data:
         "receipts",
         "sequence",
         "settings",
+        "tombstones",
         "uniques",
     )
 
     def __init__(self) -> None:
         self.sequence = 0
         self.entities: VersionedMap[str, _EntityData] = VersionedMap()
+        self.tombstones: VersionedMap[tuple[str, bytes], int] = VersionedMap()
         self.settings: VersionedMap[str, bytes] = VersionedMap()
         self.log: VersionedMap[int, LogEntry] = VersionedMap()
         self.receipts: VersionedMap[bytes, int] = VersionedMap()
@@ -134,8 +136,8 @@ class MemoryRead(MemoryWalks):
         return [rows.get(pack(key), self._sequence) for key in keys]
 
     def last_revisions(self, table: Table, keys: Sequence[Key]) -> list[int]:
-        tombstones = self._entity(table).tombstones
-        return [tombstones.get(pack(key), self._sequence) or 0 for key in keys]
+        tombstones = self._data.tombstones
+        return [tombstones.get((table.name, pack(key)), self._sequence) or 0 for key in keys]
 
     def holders(self, uniques: Sequence[UniqueRef]) -> list[Key | None]:
         entries = self._data.uniques
@@ -243,7 +245,7 @@ class MemoryWrite(MemoryRead):
         if entity.table.tombstones:
             gone = change.revision if change.cells is None else None
             if gone is not None or change.before is None:
-                self._put(entity.tombstones, key, gone)
+                self._put(self._data.tombstones, (entity.table.name, key), gone)
 
     def _move_entries(self, entity: _EntityData, key: Key, before: Row | None, after: Row | None) -> None:
         packed = pack(key)
@@ -296,7 +298,7 @@ class MemoryWrite(MemoryRead):
     def put_setting(self, name: str, value: bytes | None) -> None:
         self._put(self._data.settings, name, value)
 
-    def create_table(self, table: Table) -> None:
+    def create_table(self, table: Table, *, hidden: bool = False) -> None:
         known = self._data.entities.get(table.name, self._sequence)
         check(known is None, f"table {table.name} exists already")
         self._put(self._data.entities, table.name, _EntityData(table))
@@ -310,9 +312,30 @@ class MemoryWrite(MemoryRead):
             widened = row._replace(cells=row.cells + missing)
             self._put(new.rows, key, widened)
             self._move_entries(new, row.cells[: after.key_count], None, widened)
-        for key, revision in old.tombstones.items(self._sequence):
-            self._put(new.tombstones, key, revision)
         self._put(self._data.entities, after.name, new)
+
+    def replace_table(self, before: Table, built: Table, after: Table) -> None:
+        check_built(before, built, after)
+        made = self._entity(built)
+        new = _EntityData(after)
+        new.rows = made.rows
+        new.indexes = {spec.name: made.indexes[spec.name] for spec in after.indexes}
+        self._put(self._data.entities, built.name, None)
+        self._put(self._data.entities, after.name, new)
+
+    def drop_table(self, table: Table) -> None:
+        check(self._entity(table), "a dropped table is there")
+        self._put(self._data.entities, table.name, None)
+
+    def drop_uniques(self, entity: str, name: str, limit: int) -> int:
+        found = []
+        for entry, _ in self._data.uniques.items(self._sequence, start=(entity, name, b"")):
+            if entry[:2] != (entity, name) or len(found) >= limit:
+                break
+            found.append(entry)
+        for entry in found:
+            self._put(self._data.uniques, entry, None)
+        return len(found)
 
     def write_quads(self, removed: Sequence[QuadText], added: Sequence[QuadText]) -> None:
         for quad in removed:

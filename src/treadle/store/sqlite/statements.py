@@ -26,8 +26,8 @@ _MOST_MASKS: Final = 64
 
 
 def index_name(table: Table, spec: IndexSpec) -> str:
-    """The name of a declared index: its entity table's and its own."""
-    return f"{table.name}.{spec.name}"
+    """The name of a declared index: its entity table's, or the prefix kept for it, and its own."""
+    return f"{table.prefix or table.name}.{spec.name}"
 
 
 def _column(column: Column) -> str:
@@ -44,8 +44,8 @@ def index_definition(table: Table, spec: IndexSpec) -> str:
     return f"CREATE INDEX {quoted(index_name(table, spec))} ON {quoted(table.name)} ({columns}){where}"
 
 
-def definition(table: Table) -> list[str]:
-    """The statements that create a table, its indexes and its view."""
+def definition(table: Table, *, hidden: bool) -> list[str]:
+    """The statements that create a table, its indexes and, unless it is hidden, its view."""
     check(0 < table.key_count <= len(table.columns), f"table {table.name} has a key")
     if len(table.columns) > MOST_COLUMNS:
         raise TooLarge(
@@ -57,20 +57,40 @@ def definition(table: Table) -> list[str]:
     text = (
         f"CREATE TABLE {quoted(table.name)} ({', '.join(columns)}, PRIMARY KEY ({key})) STRICT, WITHOUT ROWID"
     )
-    return [text, *(index_definition(table, spec) for spec in table.indexes), view_definition(table)]
+    view = [] if hidden else [view_definition(table)]
+    return [text, *(index_definition(table, spec) for spec in table.indexes), *view]
 
 
 def alteration(before: Table, after: Table) -> list[str]:
-    """The statements that append optional columns and indexes, and make the view anew."""
+    """The statements that append optional columns, drop and make indexes, and make the view anew."""
     name = quoted(after.name)
     added = after.columns[len(before.columns) :]
-    indexes = [spec for spec in after.indexes if spec not in before.indexes]
     return [
-        f"DROP VIEW IF EXISTS {quoted(view_name(before))}",
+        drop_view(before),
         *(f"ALTER TABLE {name} ADD COLUMN {_column(column)}" for column in added),
-        *(index_definition(after, spec) for spec in indexes),
+        *(drop_index(before, spec) for spec in before.indexes if spec not in after.indexes),
+        *(index_definition(after, spec) for spec in after.indexes if spec not in before.indexes),
         view_definition(after),
     ]
+
+
+def replacement(before: Table, built: Table, after: Table) -> list[str]:
+    """The statements that put a table that was built in the place of another, and make the view anew."""
+    return [
+        drop_view(before),
+        f"DROP TABLE {quoted(before.name)}",
+        *(drop_index(built, spec) for spec in built.indexes if spec not in after.indexes),
+        f"ALTER TABLE {quoted(built.name)} RENAME TO {quoted(after.name)}",
+        view_definition(after),
+    ]
+
+
+def drop_view(table: Table) -> str:
+    return f"DROP VIEW IF EXISTS {quoted(view_name(table))}"
+
+
+def drop_index(table: Table, spec: IndexSpec) -> str:
+    return f"DROP INDEX {quoted(index_name(table, spec))}"
 
 
 class Mask:

@@ -12,11 +12,21 @@ from treadle.errors import check
 from treadle.model.facts import Key, Range, Row, RowChange, UniqueRef
 from treadle.model.packing import pack, unpack
 from treadle.ports.store import Head, LogEntry, QuadText, StoredEvent, Table
-from treadle.store.handle import ENDED, NO_RECORD, check_follows, check_successor
+from treadle.ports.tallies import Places, Tally
+from treadle.store.handle import ENDED, NO_RECORD, check_built, check_follows, check_successor
 from treadle.store.sqlite.cells import decode_u64, encode_u64
 from treadle.store.sqlite.failures import guarded, translated
 from treadle.store.sqlite.queries import SqliteWalks
-from treadle.store.sqlite.statements import Mask, TableStatements, alteration, definition
+from treadle.store.sqlite.statements import (
+    Mask,
+    TableStatements,
+    alteration,
+    definition,
+    drop_view,
+    replacement,
+)
+from treadle.store.sqlite.views import quoted
+from treadle.store.sqlite.tallies import tally
 
 _HEAD: Final = "SELECT number, time, hash FROM treadle_log ORDER BY number DESC LIMIT 1"
 _SETTING: Final = "SELECT value FROM treadle_settings WHERE name = ?"
@@ -42,6 +52,10 @@ _GRAPHS: Final = "SELECT name FROM treadle_graphs ORDER BY name"
 _BURY: Final = "INSERT OR REPLACE INTO treadle_tombstones (entity, key, revision) VALUES (?, ?, ?)"
 _UNBURY: Final = "DELETE FROM treadle_tombstones WHERE entity = ? AND key = ?"
 _RELEASE: Final = "DELETE FROM treadle_uniques WHERE entity = ? AND name = ? AND entry = ?"
+_CLEAR: Final = (
+    "DELETE FROM treadle_uniques WHERE entity = ?1 AND name = ?2 AND entry IN "
+    "(SELECT entry FROM treadle_uniques WHERE entity = ?1 AND name = ?2 ORDER BY entry LIMIT ?3)"
+)
 _TAKE: Final = "INSERT INTO treadle_uniques (entity, name, entry, key) VALUES (?, ?, ?, ?)"
 _APPEND: Final = "INSERT INTO treadle_log (number, time, hash, data) VALUES (?, ?, ?, ?)"
 _BIND: Final = "INSERT INTO treadle_receipts (identity, number) VALUES (?, ?)"
@@ -176,6 +190,10 @@ class SqliteRead(SqliteWalks):
         else:
             cursor = self._db.execute(statements.scan_after, (*statements.key_codec.encode(after), limit))
         return [Row(decode_u64(row[0]), decode(row[2:]), row[1]) for row in cursor]
+
+    @guarded
+    def tally(self, table: Table, places: Places, now: int) -> list[Tally]:
+        return tally(self._db, table, places, now)
 
     @guarded
     def receipts(self, identities: Sequence[bytes]) -> list[int | None]:
@@ -350,15 +368,32 @@ class SqliteWrite(SqliteRead):
             self._db.execute(_PUT, (name, value))
 
     @guarded
-    def create_table(self, table: Table) -> None:
-        for text in definition(table):
+    def create_table(self, table: Table, *, hidden: bool = False) -> None:
+        self._define(definition(table, hidden=hidden))
+
+    def _define(self, texts: Sequence[str]) -> None:
+        for text in texts:
             self._db.execute(text, can_cache=False)
 
     @guarded
     def alter_table(self, before: Table, after: Table) -> None:
         check_successor(before, after)
-        for text in alteration(before, after):
-            self._db.execute(text, can_cache=False)
+        self._define(alteration(before, after))
+
+    @guarded
+    def replace_table(self, before: Table, built: Table, after: Table) -> None:
+        check_built(before, built, after)
+        self._define(replacement(before, built, after))
+
+    @guarded
+    def drop_table(self, table: Table) -> None:
+        self._define([drop_view(table), f"DROP TABLE {quoted(table.name)}"])
+
+    @guarded
+    def drop_uniques(self, entity: str, name: str, limit: int) -> int:
+        before = self._db.total_changes()
+        self._db.execute(_CLEAR, (entity, name, limit))
+        return int(self._db.total_changes() - before)
 
     @guarded
     def write_quads(self, removed: Sequence[QuadText], added: Sequence[QuadText]) -> None:
