@@ -155,6 +155,7 @@ class _Scan:
         elif word == "CONSTRUCT":
             return self._past_template(index + 1)
         elif word == "VALUES":
+            frame.at_start = True
             return self._past_values(index + 1)
         elif word in ("TRUE", "FALSE"):
             self._node(token, index, constant=True)

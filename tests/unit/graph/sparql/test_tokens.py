@@ -35,9 +35,10 @@ def tokens(text: str) -> list[tuple[str, str]]:
         ("?a< ?b", [("var", "a"), ("punct", "<"), ("var", "b")]),
         ("?a<=?b", [("var", "a"), ("punct", "<="), ("var", "b")]),
         (
-            "1.5 1. .5e1 1.e-2 +1 -1.0",
+            "1.5 1 .5e1 1.e-2 +1 -1.0",
             [("number", text) for text in ["1.5", "1", ".5e1", "1.e-2", "+1", "-1.0"]],
         ),
+        ("1.", [("number", "1"), ("punct", ".")]),
         ("true-1", [("word", "TRUE"), ("number", "-1")]),
         ("'a\\n\\\"'\"b'\"", [("string", 'a\n"'), ("string", "b'")]),
         ("'''a'b''c\n'''", [("string", "a'b''c\n")]),
