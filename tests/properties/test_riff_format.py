@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.properties.test_riff import EVERYTHING, NAMES, TOKENS
+from tests.support.effort import effort
 from treadle.riff import format_contract, parse
 from treadle.riff.canonical import canonical_source
 from treadle.riff.lalr import Token
@@ -52,6 +53,7 @@ def test_one_layout_for_all(data: st.DataObject) -> None:
     assert format_contract(spelled(TOKENS, gaps)).text == LAID_OUT
 
 
+@settings(max_examples=effort(12))
 @given(st.dictionaries(st.integers(0, len(TOKENS) - 1), GAPS, max_size=60))
 @example(dict.fromkeys(range(len(TOKENS)), " // beside\n"))
 @example(dict.fromkeys(range(len(TOKENS)), "\n// above\n"))
@@ -60,6 +62,7 @@ def test_comments_anywhere(gaps: dict[int, str]) -> None:
     check_format(spelled(TOKENS, [gaps.get(place, " ") for place in range(len(TOKENS))]))
 
 
+@settings(max_examples=effort(12))
 @given(st.data())
 def test_contracts_that_the_checks_refuse(data: st.DataObject) -> None:
     """Names of any length: what is readable is formatted, whatever it means."""

@@ -50,9 +50,10 @@ def _shape(rule: LarkRule) -> tuple[int, ...]:
         marks = "".join(str(int(mark)) for mark in rule.options.empty_indices)
         gaps = [len(ones) for ones in marks.split("0")]
     shape: list[int] = []
-    for place, symbol in enumerate(rule.expansion):
+    symbols: list[Any] = list(rule.expansion)
+    for place, symbol in enumerate(symbols):
         shape.extend([-1] * gaps[place])
-        if not (symbol.is_term and symbol.filter_out):  # type: ignore[attr-defined]
+        if not (symbol.is_term and symbol.filter_out):
             shape.append(SPLICE - place if symbol.name.startswith("__") else place)
     shape.extend([-1] * gaps[-1])
     return tuple(shape)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 
+from tests.support.shared import ROOT
 from treadle.riff import compile_contract, parse
 from treadle.riff.canonical import canonical_source
 
@@ -29,11 +32,13 @@ def test_every_token_counts() -> None:
 
 
 def test_the_vector() -> None:
-    source = canonical_source(parse("contract A version 1 { enum E { X, } }").lexed.tokens)
-    assert source == b"contract\nA\nversion\n1\n{\nenum\nE\n{\nX\n}\n}\n"
-    identity = compile_contract("contract A version 1 { enum E { X } }").identity
-    assert identity == hashlib.sha256(b"treadle riff source 1\n" + source).hexdigest()
-    assert identity == "eaf599fef225c5f2b25ec2ef5a70300abf3692f1f09a233e477358d216266217"
+    """The page of the format shows a contract, its form and its identity."""
+    page = (ROOT / "docs" / "formats" / "contract.md").read_text(encoding="utf-8")
+    text, vector = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL)[0] for kind in ("riff", "json"))
+    form, identity = json.loads(vector).values()
+    assert canonical_source(parse(text).lexed.tokens) == form.encode()
+    assert hashlib.sha256(b"treadle riff source 1\n" + form.encode()).hexdigest() == identity
+    assert compile_contract(text).identity == identity
 
 
 def test_what_is_not_of_the_grammar_has_none() -> None:

@@ -56,6 +56,10 @@ CASES = {
         "entity E { key (e: uuid) } aggregate A { root E partition_by e conflict_key (e)"
         " invariant I: true invariant «C002:I»: true }"
     ),
+    "aggregate invariant called as its root's": declare(
+        "entity E { key (e: uuid) invariant I: true } aggregate A { root E partition_by e conflict_key (e)"
+        " invariant «C002:I»: true }"
+    ),
     "field twice in a key": declare("entity E { key (e: uuid, «C002:e»: uuid) }"),
     "field twice in an index": declare("entity E { key (e: uuid) index i (e, «C002:e») }"),
     "field twice in a unique": declare("entity E { key (e: uuid) unique i (e, «C002:e») }"),

@@ -39,6 +39,7 @@ def aggregates(unit: Unit) -> None:
         for item in items:
             if isinstance(item, s.Invariant) and declare(unit.report, seen, item.name, "invariant"):
                 aggregate.invariants[item.name.text] = item
+                _named_once(unit, aggregate, item)
         _keys(unit, aggregate, by, key)
 
 
@@ -89,6 +90,16 @@ def _child(unit: Unit, aggregate: AggregateSymbol, item: s.Child) -> None:
 
 def _key_at(symbol: EntitySymbol) -> Extent:
     return next((item.at for item in symbol.node.items if isinstance(item, s.Key)), symbol.node.name.at)
+
+
+def _named_once(unit: Unit, aggregate: AggregateSymbol, item: s.Invariant) -> None:
+    """`violates NAME` must mean one invariant: an aggregate's is not called as one of its entities'."""
+    holders = [aggregate.root, *aggregate.children]
+    for holder in holders:
+        first = holder.invariants.get(item.name.text) if holder is not None else None
+        if holder is not None and first is not None:
+            message = f"{holder.name} has an invariant `{item.name.text}` already; rename one"
+            unit.report.add("C002", item.name.at, message, related=[("the first is here", first.name.at)])
 
 
 def _keys(
