@@ -1,4 +1,4 @@
-"""Every code of a diagnostic, with what is refused in one sentence (W: warned of). No code changes meaning."""
+"""Every code of a diagnostic, and in a sentence what is refused (W: warned of). No code changes meaning."""
 
 from __future__ import annotations
 
