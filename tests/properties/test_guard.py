@@ -1,4 +1,4 @@
-"""The guard under random histories: whatever is accepted, runs fold, events and plans stay, signatures count once."""
+"""The guard under random histories: runs fold, events and plans stay, signatures count once."""
 
 from __future__ import annotations
 

@@ -8,11 +8,11 @@ from typing import Literal as OneOf
 
 from tests.support.flaky import GuardedServer
 from tests.support.workflows import NAMES, OPERATOR
+from treadle.graph.agents import Agents, Known
 from treadle.graph.client import Applied
 from treadle.graph.dataset import Index
 from treadle.graph.delta import Delta
 from treadle.graph.guard import Context, Refusal, Verdict, judge
-from treadle.graph.performers import Performers
 from treadle.graph.sparql.update import compute_delta
 from treadle.graph.terms import Quad
 
@@ -26,12 +26,12 @@ class GuardedIndex:
         self.index = Index.build(quad.n3() for quad in quads)
         self.context = context
         self.tx = 0
-        self._performers = Performers(NAMES)
-        self._performers.build(self.view)
+        self._agents = Agents(NAMES)
+        self._agents.build(self.index)
 
     @property
-    def view(self) -> Any:
-        return _View(self.index, self._performers)
+    def view(self) -> Known:
+        return Known(self.index, self._agents)
 
     def judge(self, delta: Delta) -> Verdict | Refusal:
         return judge(self.view, delta, self.context)
@@ -44,22 +44,13 @@ class GuardedIndex:
         delta = self.delta(text, path)
         answer = self.judge(delta)
         if isinstance(answer, Verdict):
-            self._performers.apply(self.view, delta)
+            self._agents.apply(self.index, delta)
             self.index.apply(delta)
             self.tx += bool(delta)
         return answer
 
     def quads(self) -> set[Quad]:
         return set(self.index.quads())
-
-
-class _View:
-    def __init__(self, index: Index, performers: Performers) -> None:
-        self._index = index
-        self.performers = performers.named
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._index, name)
 
 
 class IndexServer(GuardedServer):

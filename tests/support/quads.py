@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from treadle.graph.delta import Delta
+from treadle.graph.entities import Registration
 from treadle.graph.memory import Statements
 from treadle.graph.terms import IRI, Quad, Resource, Term
 from treadle.graph.view import AnyGraph, Graph
@@ -56,3 +57,7 @@ class MemoryQuads(Statements):
     def performers(self, name: str) -> Collection[IRI]:
         self.asked += 1
         return super().performers(name)
+
+    def registered(self, name: str) -> Collection[Registration]:
+        self.asked += 1
+        return super().registered(name)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from treadle.graph.delta import EMPTY_DELTA, Delta
 from treadle.graph.terms import IRI, Quad, Resource, Term
-from treadle.graph.view import ANY, AnyGraph, Before, Graph
+from treadle.graph.view import ANY, AnyGraph, Graph, Lookups
 
 Place: TypeAlias = tuple[Graph, Resource]
 """A subject in a graph."""
@@ -46,9 +46,9 @@ def changes_of(delta: Delta) -> dict[Place, Change]:
 
 
 class After:
-    """`Before` with a delta applied; a look-up costs what it costs before, and its part of the delta."""
+    """`Lookups` with a delta applied; a look-up costs what it costs before, and its part of the delta."""
 
-    def __init__(self, before: Before, delta: Delta, changes: dict[Place, Change] | None = None) -> None:
+    def __init__(self, before: Lookups, delta: Delta, changes: dict[Place, Change] | None = None) -> None:
         self._before = before
         self._delta = delta
         self._changes = changes_of(delta) if changes is None else changes
@@ -102,9 +102,6 @@ class After:
             if graph not in touched or any(True for _ in self.facts(subject, graph)):
                 yield graph
 
-    def performers(self, name: str) -> Collection[IRI]:
-        return self._before.performers(name)
-
     def _values(self) -> dict[tuple[IRI, Term], tuple[set[Place], set[Place]]]:
         if self._by_value is None:
             self._by_value = {}
@@ -120,7 +117,7 @@ class Draft:
     The other look-ups of `view` do not follow the draft.
     """
 
-    def __init__(self, before: Before) -> None:
+    def __init__(self, before: Lookups) -> None:
         self._changes: dict[Place, Change] = {}
         self.view = After(before, EMPTY_DELTA, self._changes)
 

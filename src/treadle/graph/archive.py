@@ -14,7 +14,7 @@ from treadle.graph.delta import Delta
 from treadle.graph.entities import read_plan
 from treadle.graph.fold import Folded, Registered, fold_run
 from treadle.graph.terms import IRI, XSD_INTEGER, Literal, Quad, Resource
-from treadle.graph.view import ANY, Before, Graph
+from treadle.graph.view import ANY, Graph, Lookups
 from treadle.graph.vocabulary import ARCHIVED, RDF_TYPE, Vocabulary
 
 
@@ -36,7 +36,7 @@ class Archive:
 
 
 def plan_archive(
-    view: Before,
+    view: Lookups,
     names: Vocabulary,
     registered: Registered,
     *,
@@ -75,7 +75,7 @@ def plan_archive(
     return Archive(tuple(leaving), tuple(abandoned), tuple(kept), Delta.of(removed, added - removed))
 
 
-def _stays(view: Before, folded: Folded, names: Vocabulary) -> str | None:
+def _stays(view: Lookups, folded: Folded, names: Vocabulary) -> str | None:
     if folded.legacy:
         return "it was never migrated, and cannot be folded"
     if not folded.ok:
@@ -86,13 +86,13 @@ def _stays(view: Before, folded: Folded, names: Vocabulary) -> str | None:
     return None
 
 
-def _run_quads(view: Before, folded: Folded, names: Vocabulary) -> set[Quad]:
+def _run_quads(view: Lookups, folded: Folded, names: Vocabulary) -> set[Quad]:
     subjects: list[Resource] = [folded.run, *(event.iri for event in folded.events)]
     return {Quad(s, p, o, folded.graph) for s in subjects for p, o in view.facts(s, folded.graph)}
 
 
 def _abandoned(
-    view: Before,
+    view: Lookups,
     names: Vocabulary,
     plans: Collection[Resource],
     gone: set[tuple[Resource, Graph]],
@@ -110,7 +110,7 @@ def _abandoned(
     return found
 
 
-def _plan_quads(view: Before, plan: IRI, graph: Graph, names: Vocabulary, leaving: set[IRI]) -> set[Quad]:
+def _plan_quads(view: Lookups, plan: IRI, graph: Graph, names: Vocabulary, leaving: set[IRI]) -> set[Quad]:
     removed = {Quad(plan, p, o, graph) for p, o in view.facts(plan, graph)}
     for step in view.objects(plan, names.has_step, graph):
         declaring = {subject for subject, _ in view.subjects(names.has_step, step, graph)}
@@ -119,5 +119,5 @@ def _plan_quads(view: Before, plan: IRI, graph: Graph, names: Vocabulary, leavin
     return removed
 
 
-def _places(view: Before, marker: IRI) -> list[tuple[Resource, Graph]]:
+def _places(view: Lookups, marker: IRI) -> list[tuple[Resource, Graph]]:
     return sorted(view.subjects(RDF_TYPE, marker, ANY), key=lambda at: (at[1] or (), at[0]))

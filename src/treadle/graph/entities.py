@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from treadle.graph import signatures
 from treadle.graph.signatures import Transition, agent_name, step_name
 from treadle.graph.terms import IRI, XSD_INTEGER, XSD_STRING, Literal, Resource, Term
-from treadle.graph.view import ANY, Before, Graph
+from treadle.graph.view import ANY, Graph, Lookups
 from treadle.graph.vocabulary import ENDED_AT, RDF_TYPE, Vocabulary
 
 Fact: TypeAlias = tuple[IRI, Term]
@@ -123,7 +123,7 @@ def read_event(iri: Resource, facts: Iterable[Fact], names: Vocabulary) -> Event
 
 
 def read_registration(
-    view: Before, subject: Resource, graph: Graph, names: Vocabulary
+    view: Lookups, subject: Resource, graph: Graph, names: Vocabulary
 ) -> Registration | None:
     """The registration at a subject in a graph, or None when it cannot verify anything.
 
@@ -147,7 +147,7 @@ def read_registration(
     return Registration(subject, graph, verifier, key, attests, agent)
 
 
-def elsewhere(view: Before, subject: Resource, graph: Graph, names: Vocabulary) -> bool:
+def elsewhere(view: Lookups, subject: Resource, graph: Graph, names: Vocabulary) -> bool:
     """Whether registration facts about the subject stand in another graph than this one."""
     return any(
         is_registration_fact(predicate, term, names)
@@ -165,7 +165,7 @@ def is_registration_fact(predicate: IRI, term: Term, names: Vocabulary) -> bool:
 
 
 def registrations(
-    view: Before, name: str, names: Vocabulary, graphs: Collection[Graph] | None = None
+    view: Lookups, name: str, names: Vocabulary, graphs: Collection[Graph] | None = None
 ) -> list[Registration]:
     """The usable registrations of an agent name, in the identity graphs (None: every graph), in order."""
     found = [
@@ -177,7 +177,7 @@ def registrations(
     return sorted(found, key=lambda registration: (registration.graph or (), registration.subject))
 
 
-def read_step(view: Before, iri: IRI, graph: Graph, names: Vocabulary) -> Step | None:
+def read_step(view: Lookups, iri: IRI, graph: Graph, names: Vocabulary) -> Step | None:
     """The step at an IRI in a graph, or None when it is none or its states are not there exactly once."""
     found = grouped(view.facts(iri, graph))
     from_state = only_text(found.get(names.from_state, ()))
@@ -187,7 +187,7 @@ def read_step(view: Before, iri: IRI, graph: Graph, names: Vocabulary) -> Step |
     return Step(iri, from_state, to_state)
 
 
-def read_plan(view: Before, iri: IRI, graph: Graph, names: Vocabulary) -> Plan | None:
+def read_plan(view: Lookups, iri: IRI, graph: Graph, names: Vocabulary) -> Plan | None:
     """The definition at an IRI in a graph with its complete steps, or None when it is no definition."""
     found = grouped(view.facts(iri, graph))
     initial = only_text(found.get(names.initial_state, ()))

@@ -27,7 +27,7 @@ from treadle.graph.entities import (
 from treadle.graph.legacy import in_order, verifies
 from treadle.graph.signatures import step_name
 from treadle.graph.terms import IRI, Quad, Resource
-from treadle.graph.view import ANY, Before, Graph
+from treadle.graph.view import ANY, Graph, Lookups
 from treadle.graph.vocabulary import ACCEPTED_UNSIGNED, RDF_TYPE, SIGNED_VERSION, Vocabulary
 
 Registered: TypeAlias = Callable[[Event, Graph], Iterable[Registration]]
@@ -73,7 +73,7 @@ class Folded:
 
 
 def current_registrations(
-    view: Before, names: Vocabulary, identity_graphs: Collection[Graph] | None = None
+    view: Lookups, names: Vocabulary, identity_graphs: Collection[Graph] | None = None
 ) -> Registered:
     """The registrations that are committed now, as `fold_run` takes them.
 
@@ -89,7 +89,7 @@ def current_registrations(
     return registered
 
 
-def trusted_keys(view: Before, names: Vocabulary, keys: Mapping[str, Iterable[str]]) -> Registered:
+def trusted_keys(view: Lookups, names: Vocabulary, keys: Mapping[str, Iterable[str]]) -> Registered:
     """Public keys that the caller trusts, by agent name, for every definition of the dataset.
 
     What an offline verifier takes in place of registrations: an exported dataset could hold any.
@@ -105,7 +105,7 @@ def trusted_keys(view: Before, names: Vocabulary, keys: Mapping[str, Iterable[st
 
 
 def fold_all(
-    view: Before, names: Vocabulary, registered: Registered, *, honour_accepted: bool = True
+    view: Lookups, names: Vocabulary, registered: Registered, *, honour_accepted: bool = True
 ) -> Iterator[Folded]:
     """Fold every run of a dataset, in code-point order of graph and run, and what only shows across runs.
 
@@ -121,7 +121,7 @@ def fold_all(
 
 
 def fold_run(
-    view: Before,
+    view: Lookups,
     run: Resource,
     graph: Graph,
     names: Vocabulary,
@@ -161,7 +161,7 @@ def fold_run(
     return replace(played, problems=tuple(problems))
 
 
-def replay(view: Before, run: Resource, plan: Plan, names: Vocabulary, registered: Registered) -> Folded:
+def replay(view: Lookups, run: Resource, plan: Plan, names: Vocabulary, registered: Registered) -> Folded:
     """Play a run's events through a plan from its initial state, whatever the run says of itself.
 
     Events from before enrollment without a valid signature are in `unsigned` and no problem here.
@@ -284,7 +284,7 @@ class _Seen:
         return replace(folded, problems=tuple(problems))
 
 
-def _has_numbered(view: Before, run: Resource, graph: Graph, names: Vocabulary) -> bool:
+def _has_numbered(view: Lookups, run: Resource, graph: Graph, names: Vocabulary) -> bool:
     events, _ = _events(view, run, graph, names)
     return any(is_numbered(event) for event in events)
 
@@ -294,7 +294,7 @@ def _count(text: str | None) -> int:
 
 
 def _events(
-    view: Before, run: Resource, graph: Graph, names: Vocabulary
+    view: Lookups, run: Resource, graph: Graph, names: Vocabulary
 ) -> tuple[list[Event], list[Problem]]:
     events, problems = [], []
     for subject, _ in view.subjects(names.in_run, run, graph):
@@ -313,7 +313,7 @@ def _by_revision(event: Event) -> tuple[int, str, Resource]:
     return len(revision), revision, event.iri
 
 
-def _orphans(view: Before, names: Vocabulary) -> Iterator[Folded]:
+def _orphans(view: Lookups, names: Vocabulary) -> Iterator[Folded]:
     for subject, graph in sorted(
         view.subjects(RDF_TYPE, names.event, ANY), key=lambda at: (at[1] or (), at[0])
     ):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from treadle.errors import check
+from treadle.graph.agents import Agents
 from treadle.graph.delta import Delta
-from treadle.graph.performers import Performers
+from treadle.graph.entities import Registration
 from treadle.graph.terms import IRI, Quad, Resource, Term
 from treadle.graph.view import ANY, AnyGraph, Graph
 from treadle.graph.vocabulary import Vocabulary, vocabulary
@@ -17,7 +18,7 @@ class Statements:
 
     Args:
         quads: the statements, in any order.
-        names: the vocabulary, for `performers`.
+        names: the vocabulary, for the agents.
     """
 
     def __init__(self, quads: Iterable[Quad] = (), names: Vocabulary | None = None) -> None:
@@ -28,8 +29,8 @@ class Statements:
         self._predicates: dict[IRI, set[Quad]] = {}
         for quad in quads:
             self._insert(quad)
-        self._performers = Performers(self.names)
-        self._performers.build(self)
+        self._agents = Agents(self.names)
+        self._agents.build(self)
 
     def __iter__(self) -> Iterator[Quad]:
         for quads in self._predicates.values():
@@ -44,7 +45,7 @@ class Statements:
         Raises:
             InvariantBroken: a removed statement is not there, or an added one is.
         """
-        self._performers.apply(self, delta)
+        self._agents.apply(self, delta)
         for quad in delta.removed:
             check(self.exists(quad), "a removed statement was there")
             self._remove(quad)
@@ -74,7 +75,10 @@ class Statements:
         yield from self._graphs.get(subject, ())
 
     def performers(self, name: str) -> Collection[IRI]:
-        return self._performers.named(name)
+        return self._agents.performers(name)
+
+    def registered(self, name: str) -> Collection[Registration]:
+        return self._agents.registered(name)
 
     def scan(self, predicate: IRI) -> Iterator[Quad]:
         yield from self._predicates.get(predicate, ())

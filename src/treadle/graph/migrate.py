@@ -22,7 +22,7 @@ from treadle.graph.guard.fields import entity_problem
 from treadle.graph.guard.steps import step_problem
 from treadle.graph.signatures import step_name, unfit_name
 from treadle.graph.terms import IRI, XSD_INTEGER, BlankNode, Literal, Quad, Resource, Term
-from treadle.graph.view import ANY, Before, Graph
+from treadle.graph.view import ANY, Graph, Lookups
 from treadle.graph.vocabulary import ACCEPTED_UNSIGNED, LABEL, RDF_TYPE, Kind, Vocabulary
 
 
@@ -81,7 +81,7 @@ NO_ANSWERS: Final = Answers()
 
 
 def plan_migration(
-    view: Before, names: Vocabulary, registered: Registered, answers: Answers = NO_ANSWERS
+    view: Lookups, names: Vocabulary, registered: Registered, answers: Answers = NO_ANSWERS
 ) -> Migration:
     """Work out a migration without writing anything.
 
@@ -105,7 +105,7 @@ def plan_migration(
 class _Planner:
     """Collects items and statements; entities that are whole already are left alone."""
 
-    def __init__(self, view: Before, names: Vocabulary, answers: Answers) -> None:
+    def __init__(self, view: Lookups, names: Vocabulary, answers: Answers) -> None:
         self.view = view
         self.names = names
         self.answers = answers
@@ -311,7 +311,7 @@ def _edge_iri(step: IRI, state: Term) -> IRI:
     return IRI(f"{step.value}/{quote(str(state), safe='')}/{step_name(step.value)}")
 
 
-def _definitions(view: Before, names: Vocabulary) -> list[tuple[Resource, Graph]]:
+def _definitions(view: Lookups, names: Vocabulary) -> list[tuple[Resource, Graph]]:
     """Every subject that is meant as a definition: by its type, or a Workflow with steps, states or runs."""
     found = set(view.subjects(RDF_TYPE, names.definition, ANY))
     process = (names.has_step, names.initial_state, names.terminal_state)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from treadle.graph.terms import IRI, Quad, Resource, Term
-from treadle.graph.view import AnyGraph, Before, Graph
+from treadle.graph.view import AnyGraph, Graph, Lookups
 
 
 class Remembered:
     """A view that asks each question once.  What it reads from must not change while it lives."""
 
-    def __init__(self, view: Before) -> None:
+    def __init__(self, view: Lookups) -> None:
         self._view = view
         self._facts: dict[tuple[Resource, Graph], list[tuple[IRI, Term]]] = {}
         self._objects: dict[tuple[Resource, IRI, Graph], list[Term]] = {}
@@ -51,6 +49,3 @@ class Remembered:
         if found is None:
             found = self._graphs[subject] = list(self._view.graphs(subject))
         return found
-
-    def performers(self, name: str) -> Collection[IRI]:
-        return self._view.performers(name)

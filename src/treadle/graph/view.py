@@ -1,12 +1,12 @@
 """What the guard, the fold, the migration and doctor read: look-ups of committed statements.
 
-Each look-up of `Before` must be answered from an index, at a cost that follows the answer and not the
-dataset; `Survey` adds the scans that only migration, doctor and restore use.
+Each of the `Lookups` must be answered from an index, at a cost that follows the answer and not the dataset.
+`Survey` adds the scans that only doctor needs; `treadle.graph.agents.Before` what the guard asks of agents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from enum import Enum
 from typing import Final, Protocol, TypeAlias
 
@@ -25,8 +25,8 @@ class AnyGraph(Enum):
 ANY: Final = AnyGraph.ANY
 
 
-class Before(Protocol):
-    """The committed statements as they were before a request."""
+class Lookups(Protocol):
+    """Committed statements, asked one by one."""
 
     def facts(self, subject: Resource, graph: Graph) -> Iterable[tuple[IRI, Term]]:
         """Predicate and object of every statement about the subject in the graph."""
@@ -45,14 +45,8 @@ class Before(Protocol):
     def graphs(self, subject: Resource) -> Iterable[Graph]:
         """The graphs in which there are statements about the subject, each once."""
 
-    def performers(self, name: str) -> Collection[IRI]:
-        """The IRIs that end in the agent name and perform a committed event, in any graph.
 
-        See `treadle.graph.performers`, which keeps this index.
-        """
-
-
-class Survey(Before, Protocol):
+class Survey(Lookups, Protocol):
     """A whole dataset, for acts that look at all of it."""
 
     def scan(self, predicate: IRI) -> Iterable[Quad]:

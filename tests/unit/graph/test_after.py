@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,12 +56,3 @@ def test_a_draft_is_the_net_of_its_steps(start: set[Quad], steps: list[tuple[boo
     delta = draft.delta()
     assert set(delta.added) == state - start
     assert set(delta.removed) == start - state
-
-
-@pytest.mark.parametrize("quad", QUADS[:3])
-def test_performers_are_those_before(quad: Quad) -> None:
-    before = MemoryQuads(
-        [Quad(quad.s, RDF_TYPE, NAMES.event), Quad(quad.s, NAMES.performed_by, IRI("urn:a:x"))]
-    )
-    after = After(before, before.delta(set(before)))
-    assert set(after.performers("x")) == {IRI("urn:a:x")}

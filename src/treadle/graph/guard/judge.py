@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from treadle.errors import check
+from treadle.graph.agents import Before
 from treadle.graph.delta import Delta
 from treadle.graph.guard import definitions, events, registrations, runs, signers, steps, subjects, unenrolled
 from treadle.graph.guard.context import Advance, Context, Entry, Refusal, Verdict
@@ -13,7 +14,6 @@ from treadle.graph.guard.reasons import BY_NAME, REASONS
 from treadle.graph.guard.scene import Scene
 from treadle.graph.guard.signers import Signed
 from treadle.graph.signatures import successor
-from treadle.graph.view import Before
 from treadle.graph.vocabulary import Kind
 
 Rule: TypeAlias = Callable[[Scene], Iterator[Refusal]]

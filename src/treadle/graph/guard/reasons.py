@@ -62,7 +62,7 @@ REASONS: Final[tuple[Reason, ...]] = (
     Reason(
         "run_immutable",
         "the `runOf` or any type of a committed run changes, the run is removed, or a record that an "
-        "operator's act left (`urn:x-treadle:acceptedUnsigned`, `urn:x-treadle:archived`) is added or removed",
+        "operator's act left (`urn:x-treadle:acceptedUnsigned`, `…:archived`) is added or removed",
         "start another run; finished runs leave by `treadle graph archive`",
     ),
     Reason(

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from treadle.errors import check
 from treadle.graph.after import After, Change, Place, changes_of
+from treadle.graph.agents import Before
 from treadle.graph.delta import Delta
 from treadle.graph.entities import Event, Plan, Registration, read_event, read_plan
 from treadle.graph.guard.context import Context, Refusal
 from treadle.graph.guard.reasons import BY_NAME
 from treadle.graph.remembered import Remembered
 from treadle.graph.terms import IRI, Quad, Resource, Term
-from treadle.graph.view import Before, Graph
+from treadle.graph.view import Graph, Lookups
 from treadle.graph.vocabulary import RDF_TYPE, RECORDS, Kind
 
 
@@ -41,10 +42,11 @@ class Scene:
     """A request: the states before and after it, its delta and context, and its guarded subjects in order.
 
     `removed` and `added` are the delta's types, registration facts, process facts and records.
-    `registered` and `verified` remember what `signers` found, by agent name and by event.
+    `verified` remembers what `signers` found, by event.
     """
 
     def __init__(self, before: Before, delta: Delta, context: Context) -> None:
+        self.agents = before
         self.before = Remembered(before)
         self.delta = delta
         self.context = context
@@ -59,7 +61,6 @@ class Scene:
         watched = {RDF_TYPE, *RECORDS, *self.names.owners, *self.names.registration_properties}
         self.removed = [quad for quad in delta.removed if quad[1] in watched]
         self.added = [quad for quad in delta.added if quad[1] in watched]
-        self.registered: dict[str, list[Registration]] = {}
         self.verified: dict[tuple[Graph, Resource], Registration | None] = {}
         self._by_place = {(touched.graph, touched.subject): touched for touched in self.guarded}
 
@@ -149,7 +150,7 @@ class Scene:
         name = self.names.short(field) if isinstance(field, IRI) else field
         return Refusal(reason, entity, graph, name, detail or BY_NAME[reason].when)
 
-    def _touched(self, before: Before, change: Change) -> Touched | None:
+    def _touched(self, before: Lookups, change: Change) -> Touched | None:
         """What a change does to a guarded subject; None for other data, of which there may be a million."""
         markers = self.names.markers
         types = before.objects(change.subject, RDF_TYPE, change.graph)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from treadle.graph import signatures
-from treadle.graph.entities import Event, Registration, registrations
+from treadle.graph.entities import Event, Registration
 from treadle.graph.guard.context import Refusal
 from treadle.graph.guard.scene import Scene
 from treadle.graph.terms import IRI, Literal, Quad
@@ -24,13 +24,14 @@ class Signed(NamedTuple):
 
 def attesting(scene: Scene, signed: Signed) -> list[Registration]:
     """The usable registrations, committed before the request, that attest the definition for the agent."""
-    name = signed.event.agent
-    found = scene.registered.get(name)
-    if found is None:
-        found = registrations(scene.before, name, scene.names, scene.context.identity_graphs)
-        scene.registered[name] = found
+    graphs = scene.context.identity_graphs
     definitions = {definition.value for definition in signed.definitions}
-    return [registration for registration in found if registration.attests & definitions]
+    found = [
+        registration
+        for registration in scene.agents.registered(signed.event.agent)
+        if (graphs is None or registration.graph in graphs) and registration.attests & definitions
+    ]
+    return sorted(found, key=lambda one: (one.graph or (), one.subject)) if len(found) > 1 else found
 
 
 def bound(registration: Registration, performer: IRI) -> bool:
@@ -79,7 +80,7 @@ def renamed(scene: Scene, events: list[Signed]) -> Iterator[Refusal]:
     seen: dict[str, IRI] = {}
     for signed in events:
         performer = signed.event.performer
-        others = set(scene.before.performers(signed.event.agent)) - {performer}
+        others = set(scene.agents.performers(signed.event.agent)) - {performer}
         if others or seen.setdefault(signed.event.agent, performer) != performer:
             detail = "another event of this agent's name bears another IRI"
             field = scene.names.performed_by

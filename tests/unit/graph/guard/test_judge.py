@@ -99,7 +99,7 @@ def looked_up(before: MemoryQuads, delta: Delta, context: Context = OPERATOR) ->
 
 
 def test_the_cost_of_an_advance_does_not_follow_the_dataset() -> None:
-    """A thousand other runs, plans, agents and events of the same run, and the same look-ups."""
+    """Many other runs, plans and agents, old events of the run, notes on all of it: the same look-ups."""
     advance = R.submit(from_revision="500")
     moved = R.run_quads("Draft", 500)
     small = MemoryQuads(R.plan_quads() | R.registration_quads() | moved)
@@ -112,6 +112,9 @@ def test_the_cost_of_an_advance_does_not_follow_the_dataset() -> None:
     for number in range(500):
         step = replace(R, prefix=f"{R.prefix}/{number}").step("more")
         large |= R.about(R.plan, (NAMES.has_step, step))
+        for subject in (R.run, R.plan, R.step("submit"), R.registration):
+            note = Quad(subject, IRI("http://example.org/note"), text(str(number)), GRAPH)
+            large |= {note, note._replace(g=None)}
     assert looked_up(MemoryQuads(large), delta) == looked_up(small, delta)
 
 
