@@ -27,6 +27,7 @@ MEANING = {
     "contract_incompatible": "The contract cannot follow the one that is deployed; the message lists why.",
     "unauthenticated": "No token, or one that is unknown, expired or revoked.",
     "version_conflict": "Another contract version is active than the one that the deployment expected.",
+    "cursor_expired": "Events after the cursor have left their stream; start from the oldest that is kept.",
     "cursor_invalid": "The cursor belongs to another query, caller or history, or to other parameters.",
     "unsupported_media_type": "The body is of a type that the route does not read.",
     "not_acceptable": "None of the types in Accept can be given; the answer lists those that can.",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from treadle.history import Entry
     from treadle.portability import BackedUp, Exported, Imported, ImportPlan, Restored
     from treadle.queries import Page
+    from treadle.streams import Consumer, Streams, Tail
     from treadle.verify import Report
 
 Command = tuple[str, Mapping[str, Any]]
@@ -159,6 +160,20 @@ class Database:
         the database's roles, in the same transaction; without them they stay.
         Raises `ContractError` with diagnostics, or with what cannot follow the deployed contract.
         """
+        wanted = None if roles is None else tuple(roles)
+        proposal = self._proposal(contract, expected_version, queries, wanted, Caller(principal, role))
+        version: int = self._one(DeployJob(proposal), None)
+        return version
+
+    def _proposal(
+        self,
+        contract: str | Path,
+        expected_version: int | None,
+        queries: Sequence[str | Path] | str | Path | None,
+        roles: tuple[Role, ...] | None,
+        caller: Caller,
+    ) -> Proposal:
+        """What `deploy` hands to the engine; raises `ContractError`."""
         source = contract.read_bytes() if isinstance(contract, Path) else contract
         compiled = load("riff").compile_contract(
             source, str(contract) if isinstance(contract, Path) else "<contract>"
@@ -169,13 +184,10 @@ class Database:
         seen = state.deployed
         expected = expected_version if expected_version is not None else seen.version if seen else 0
         text = source.decode() if isinstance(source, bytes) else source
-        wanted = None if roles is None else tuple(roles)
         named = None
         if queries is not None or len(state.queries):
             named = load("queries.deploying").proposed(queries, compiled.contract, state.queries)
-        proposal = Proposal(compiled.contract, text, expected, wanted, Caller(principal, role), queries=named)
-        version: int = self._one(DeployJob(proposal), None)
-        return version
+        return Proposal(compiled.contract, text, expected, roles, caller, queries=named)
 
     def acting_as(
         self,
@@ -382,6 +394,11 @@ class Database:
         )
         return plan
 
+    def streams(self, *, principal: str = "owner", role: str | None = None) -> Streams:
+        """The streams as an operator sees them: consumers, dead letters, how long events stay."""
+        found: Streams = load("streams").Streams(self._engine, Caller(principal, role))
+        return found
+
     def confirm_clock(self, *, principal: str = "owner", role: str | None = None) -> int:
         """Say that the clock is right although it is far ahead of the last commit (`clock_jumped`).
 
@@ -491,4 +508,30 @@ class Acting:
         """
         call = load("queries").Call(name, parameters, self.caller, None, at_least)
         found: Iterator[Page] = load("queries").pages(self._database._engine, call)
+        return found
+
+    def consumer(
+        self, event: str, name: str, partition: Any = None, *, start: str | int = "oldest"
+    ) -> Consumer:
+        """A named consumer of an event's stream, or of one partition of it.
+
+        `partition` has the values of the event's partition fields, by name or in order; without it the
+        consumer gets all of them, in the order of their commits. A consumer that is new begins at `start`:
+        "oldest", "newest", or behind a commit's number.
+        Raises `InvalidInput` for a name that is none.
+        """
+        engine = self._database._engine
+        found: Consumer = load("streams").Consumer(engine, self.caller, event, name, partition, start)
+        return found
+
+    def tail(
+        self, event: str, partition: Any = None, *, after: str | None = None, start: str | int = "oldest"
+    ) -> Tail:
+        """A reader of an event's stream, or of one partition of it, that keeps and settles nothing.
+
+        It goes on after the cursor `after`, or begins at `start` (see `consumer`). Raises `Denied`,
+        `UnknownName`, `InvalidInput` (also `cursor_expired`) or `HistoryChanged`.
+        """
+        engine = self._database._engine
+        found: Tail = load("streams").Tail(engine, self.caller, event, partition, after=after, start=start)
         return found

@@ -72,6 +72,7 @@ CODES: Final[dict[str, Code]] = {
     "version_conflict": Code(409, REFRESH),
     "history_changed": Code(409, REFRESH),
     "cursor_invalid": Code(422, CORRECT),
+    "cursor_expired": Code(410, CORRECT),
     "over_capacity": Code(503, RETRY),
     "too_large": Code(413, CORRECT),
     "unsupported_media_type": Code(415, CORRECT),

@@ -48,23 +48,28 @@ class ActJob(Job):
 
     def entry(self, batch: Batch, kind: str, name: str, body: Any) -> LogRecord:
         """The record of this act, without its place in the log."""
-        deployed = batch.state.deployed
-        return LogRecord(
-            number=0,
-            time=0,
-            previous=record.GENESIS,
-            kind=kind,
-            name=name,
-            principal=self.caller.principal,
-            actor_kind=self.caller.kind,
-            role=self.caller.role,
-            actor_instance=self.caller.instance or None,
-            manual_clock=batch.manual_clock,
-            contract=deployed.identity_bytes if deployed else None,
-            contract_version=deployed.version if deployed else None,
-            semantics=SEMANTICS_VERSION,
-            body=canonical.encode(body),
-        )
+        return act_record(batch, self.caller, kind, name, body)
+
+
+def act_record(batch: Batch, caller: Caller, kind: str, name: str, body: Any) -> LogRecord:
+    """A record that is no command, without its place in the log. `body` holds plain values."""
+    deployed = batch.state.deployed
+    return LogRecord(
+        number=0,
+        time=0,
+        previous=record.GENESIS,
+        kind=kind,
+        name=name,
+        principal=caller.principal,
+        actor_kind=caller.kind,
+        role=caller.role,
+        actor_instance=caller.instance or None,
+        manual_clock=batch.manual_clock,
+        contract=deployed.identity_bytes if deployed else None,
+        contract_version=deployed.version if deployed else None,
+        semantics=SEMANTICS_VERSION,
+        body=canonical.encode(body),
+    )
 
 
 class ConfirmClock(ActJob):

@@ -49,6 +49,8 @@ class Batch:
         self.now = rule.clock.now()
         self.time = rule.seal(head, self.now)
         self.manual_clock = rule.clock.manual
+        self.touched = False
+        """Set by a job that wrote to the transaction something that is no part of the log."""
         self.overlay = Overlay(tx, state.deployed.tables if state.deployed else {})
         self.recorded: dict[bytes, object] = {}
         self.receipts: dict[bytes, int | None] = {}
@@ -126,7 +128,7 @@ class Batch:
     @property
     def dirty(self) -> bool:
         """Whether there is anything to commit."""
-        return bool(self._entries)
+        return self.touched or bool(self._entries)
 
     def write(self) -> None:
         """Write everything that the jobs decided into the transaction."""
