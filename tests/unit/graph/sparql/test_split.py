@@ -52,10 +52,14 @@ def test_with_and_using() -> None:
 
 
 def test_the_prologue_accumulates() -> None:
-    text = "PREFIX a: <http://a/> CLEAR GRAPH a:g ; PREFIX b: <http://b/> CLEAR GRAPH b:g ; PREFIX a: <http://c/> "
-    text += (
-        "DROP GRAPH a:g ; BASE <http://d/e/f> DROP GRAPH <../g> ; BASE <h/> DROP GRAPH <i> ; PREFIX a: <x#>"
-    )
+    text = """
+    PREFIX a: <http://a/> CLEAR GRAPH a:g ;
+    PREFIX b: <http://b/> CLEAR GRAPH b:g ;
+    PREFIX a: <http://c/> DROP GRAPH a:g ;
+    BASE <http://d/e/f> DROP GRAPH <../g> ;
+    BASE <h/> DROP GRAPH <i> ;
+    PREFIX a: <x#>
+    """
     names = [operation.graphs[0] for operation in split(text).operations]
     assert names == ["http://a/g", "http://b/g", "http://c/g", "http://d/g", "http://d/e/h/i"]
 
