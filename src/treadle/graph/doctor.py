@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from treadle.graph.catalogue.safety import unsafe_axioms
+from treadle.graph.delta import Delta
 from treadle.graph.entities import grouped, is_plain, read_registration
 from treadle.graph.fold import Registered
 from treadle.graph.guard.fields import entity_problem
@@ -53,12 +54,15 @@ class Surroundings:
         identity_graphs: the graphs whose registrations count; None means every graph.
         legacy_writes: writes of the old way since the time that the caller looked back to.
         answers: what the operator decided for the migration.
+        enrolled: whether the database is enrolled already.  Then nothing is left to migrate; whether runs
+            fold is for `verify` to say, which knows the keys of each event's time.
     """
 
     surfaces: Mapping[str, bool] = field(default_factory=dict)
     identity_graphs: Collection[Graph] | None = None
     legacy_writes: Sequence[LegacyWrite] = ()
     answers: Answers = NO_ANSWERS
+    enrolled: bool = False
 
 
 REMEDIES = {
@@ -106,6 +110,21 @@ def examine(
     return sorted(findings, key=lambda finding: finding.severity is not Severity.BLOCKS)
 
 
+def legacy_write(delta: Delta, names: Vocabulary) -> str | None:
+    """What a logged change shows of a writer of the old way, or None.
+
+    A run that moves without an event, or an event without the revision that it is signed for.
+    """
+    moved = {(q.g, q.s) for q in delta.added if q.p in (names.current_state, names.current_revision)}
+    started = {(q.g, q.s) for q in delta.added if q.p == RDF_TYPE and q.o == names.run}
+    events = {(q.g, q.s) for q in delta.added if q.p == RDF_TYPE and q.o == names.event}
+    numbered = {(q.g, q.s) for q in delta.added if q.p == names.from_revision}
+    if events - numbered:
+        return "an event without revision"
+    advanced = {(q.g, q.o) for q in delta.added if q.p == names.in_run and (q.g, q.s) in events}
+    return "a run that moved without an event" if moved - started - advanced else None
+
+
 def blocking(findings: Iterable[Finding]) -> list[Finding]:
     """The findings that enrollment is refused for."""
     return [finding for finding in findings if finding.severity is Severity.BLOCKS]
@@ -125,6 +144,8 @@ def _unmigrated(
     data: Survey, names: Vocabulary, registered: Registered, about: Surroundings
 ) -> Iterator[Finding]:
     """What migration would write or cannot solve: both are in the way, the first until it is applied."""
+    if about.enrolled:
+        return
     for item in plan_migration(data, names, registered, about.answers).items:
         severity = Severity.WARNS if item.severity is Severity.WARNS else Severity.BLOCKS
         detail = f"{item.field}: {item.detail}" if item.field else item.detail

@@ -9,7 +9,8 @@ import pytest
 from tests.support.legacy import legacy_plan, legacy_run, v1
 from tests.support.quads import MemoryQuads
 from tests.support.workflows import NAMES, Release, key, number, replaced, text, without
-from treadle.graph.doctor import REMEDIES, LegacyWrite, Surroundings, blocking, examine
+from treadle.graph.delta import Delta
+from treadle.graph.doctor import REMEDIES, LegacyWrite, Surroundings, blocking, examine, legacy_write
 from treadle.graph.fold import current_registrations
 from treadle.graph.migrate import Answers, Severity
 from treadle.graph.terms import IRI, XSD, BlankNode, Literal, Quad
@@ -169,6 +170,27 @@ def test_legacy_writers() -> None:
         identity_graphs=CLOSED, legacy_writes=[LegacyWrite(17, "exporter", "an event without revision")]
     )
     assert codes(R.setup(), around) == {"legacy_writer": 1}
+
+
+def test_what_a_writer_of_the_old_way_leaves_in_the_log() -> None:
+    advance = R.submit()
+    enrolled = Delta.of(advance.removed(), advance.added())
+    assert legacy_write(enrolled, NAMES) is None
+    assert legacy_write(Delta.of(added=R.setup()), NAMES) is None
+    assert legacy_write(Delta.of(removed=R.setup()), NAMES) is None
+    alone = Delta.of(advance.removed(), advance.moved())
+    assert legacy_write(alone, NAMES) == "a run that moved without an event"
+    old = Delta.of(advance.removed(), advance.moved() | v1("submit", "2025-01-01T00:00:00Z"))
+    assert legacy_write(old, NAMES) == "an event without revision"
+
+
+def test_an_enrolled_database_has_nothing_left_to_migrate() -> None:
+    """A key may be gone by now that signed when it counted; that is no legacy."""
+    advance = R.submit()
+    quads = (R.setup() - R.registration_quads() - advance.removed()) | advance.added()
+    assert codes(quads)["unmigrated"] == 1
+    around = Surroundings(identity_graphs=CLOSED, enrolled=True)
+    assert codes(quads, around) == {"no_registration": 1}
 
 
 def test_every_code_has_a_remedy_and_a_test() -> None:
