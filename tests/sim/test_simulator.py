@@ -1,4 +1,4 @@
-"""The simulator finds nothing in the engine, and finds what it should in an engine that is broken on purpose."""
+"""The simulator finds nothing in the engine, and finds what it should in one broken on purpose."""
 
 from __future__ import annotations
 
