@@ -227,6 +227,8 @@ class WorkflowClientSuite:
         for evil in ("urn:x> . } ; DROP ALL #", 'urn:x:" } ; CLEAR ALL', "urn:x\n"):
             with pytest.raises(ConfigError):
                 client.advance(evil, "submit")
+        with pytest.raises(ConfigError, match="surrogate"):
+            client.define("urn:p:1", label="\ud800", initial="a", terminal=["b"], steps=[])
         before = server.quads()
         label = '"} ; DROP ALL #\n\\'
         with pytest.raises(Refused):

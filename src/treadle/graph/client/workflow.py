@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias, TypeVar
+from typing import Final
 
-from treadle.errors import ConfigError, Refused, TreadleError
+from treadle.errors import ConfigError
 from treadle.graph.client import texts
 from treadle.graph.client.answers import (
     Advanced,
     Conflict,
-    Indeterminate,
     Line,
     Pending,
     VerificationFailed,
     refuse,
 )
-from treadle.graph.client.results import RunView, quads, run_view
-from treadle.graph.client.transport import Applied, NoAnswer, Transport, Unreachable
+from treadle.graph.client.plans import Edge, checked_iri, plan_quads
+from treadle.graph.client.results import RunView, run_view
+from treadle.graph.client.settling import Pause, Sender
+from treadle.graph.client.transport import Applied, Transport
 from treadle.graph.entities import Step, only_iri
 from treadle.graph.fold import Folded, current_registrations, fold_run, trusted_keys
 from treadle.graph.keys import AgentKey, load_key, registration_text
@@ -29,25 +29,13 @@ from treadle.graph.memory import Statements
 from treadle.graph.signatures import agent_name, successor, unfit_name
 from treadle.graph.terms import IRI, XSD_INTEGER, Literal, Quad
 from treadle.graph.view import Graph
-from treadle.graph.vocabulary import BASE_NS, LABEL, RDF_TYPE, Vocabulary, vocabulary
+from treadle.graph.vocabulary import BASE_NS, RDF_TYPE, Vocabulary, vocabulary
 from treadle.ports.clock import Clock, Ids
 from treadle.store.clock import SystemClock
 from treadle.store.ids import SystemIds
 
-Answer = TypeVar("Answer")
-Pause: TypeAlias = Callable[[float], None]
 _EPOCH: Final = datetime(1970, 1, 1)
 _VERSION: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A step of a plan to define: the step's IRI, and the states it leads from and to."""
-
-    step: str
-    from_state: str
-    to_state: str
-    label: str | None = None
 
 
 class WorkflowClient:
@@ -86,15 +74,14 @@ class WorkflowClient:
     ) -> None:
         self._transport = _connect(url, token) if isinstance(url, str) else url
         self._names: Vocabulary = vocabulary(base_ns)
-        self._agent = None if agent is None else _iri(agent, "the agent")
+        self._agent = None if agent is None else checked_iri(agent, "the agent")
         if self._agent is not None and unfit_name(agent_name(self._agent.value)):
             raise ConfigError("the agent's IRI ends in no usable name: write urn:agent:NAME")
         self._key = load_key(key) if isinstance(key, str | os.PathLike) else key
-        self._graph: Graph = None if graph is None else _iri(graph, "the graph")
+        self._graph: Graph = None if graph is None else checked_iri(graph, "the graph")
         self._clock = clock or SystemClock()
         self._ids = ids or SystemIds()
-        self._pause = pause
-        self._attempts = attempts
+        self._sender = Sender(self._transport, self._names, pause, attempts)
 
     # --- reading ----------------------------------------------------------------------------------------
 
@@ -105,8 +92,8 @@ class WorkflowClient:
             Refused: reason `run_unknown`: there is no such run with a definition in the graph.
             Unreachable: nothing could be read.
         """
-        which = _iri(run, "the run")
-        found = self._read(texts.run_and_plan(which, self._graph, self._names))
+        which = checked_iri(run, "the run")
+        found = self._sender.read(texts.run_and_plan(which, self._graph, self._names))
         view = run_view(found, which, self._graph, self._names)
         if view is None:
             detail = "there is no run of that IRI with a definition in this graph"
@@ -153,8 +140,17 @@ class WorkflowClient:
             Conflict: another plan stands at that IRI.
         """
         self._require_processing()
-        wanted = self._plan_quads(_iri(plan, "the plan"), label, initial, terminal, list(steps))
-        return self._put(texts.insert(wanted, self._graph), wanted, "another plan stands at this IRI")
+        wanted = plan_quads(
+            checked_iri(plan, "the plan"),
+            self._graph,
+            self._names,
+            label=label,
+            initial=initial,
+            terminal=terminal,
+            edges=steps,
+        )
+        text = texts.insert(wanted, self._graph)
+        return self._sender.put(text, wanted, self._graph, "another plan stands at this IRI")
 
     def start(self, run: str, plan: str) -> Applied:
         """Start a run of a plan at its initial state; a run that was started so already is no error.
@@ -164,8 +160,8 @@ class WorkflowClient:
             Conflict: a run of that IRI follows another plan.
         """
         self._require_processing()
-        names, which, definition = self._names, _iri(run, "the run"), _iri(plan, "the plan")
-        found = self._read(texts.about(definition, graph=self._graph))
+        names, which, definition = self._names, checked_iri(run, "the run"), checked_iri(plan, "the plan")
+        found = self._sender.read(texts.about(definition, graph=self._graph))
         initial = [quad for quad in found if quad.p == names.initial_state]
         if len(initial) != 1 or Quad(definition, RDF_TYPE, names.definition, self._graph) not in found:
             raise refuse("definition_unknown", "there is no such plan in this graph", "define it first")
@@ -178,7 +174,7 @@ class WorkflowClient:
             Quad(which, names.current_revision, Literal("0", XSD_INTEGER), self._graph),
         }
         text = texts.start(lasting | moving, which, definition, initial[0], self._graph, names)
-        return self._put(text, lasting, "a run of this IRI follows another plan")
+        return self._sender.put(text, lasting, self._graph, "a run of this IRI follows another plan")
 
     def advance(
         self,
@@ -214,11 +210,11 @@ class WorkflowClient:
 
     def send(self, pending: Pending) -> Advanced:
         """Send a signed advance, whether for the first time or again; for what it raises see `advance`."""
-        return self._settle(pending, sent=False)
+        return self._sender.send(pending, sent=False)
 
     def resolve(self, pending: Pending) -> Advanced:
         """Learn what became of a signed advance that was sent before, sending it again if it is not there."""
-        return self._settle(pending, sent=True)
+        return self._sender.send(pending, sent=True)
 
     def registration_text(self, definitions: Iterable[str], *, bind: bool = True) -> str:
         """The Turtle text by which a person registers this agent's key; the client never loads it itself.
@@ -240,7 +236,7 @@ class WorkflowClient:
 
     def _require_processing(self) -> None:
         """Nothing is written to a server that does not say it guards what is written."""
-        found = self._asked(self._transport.capabilities)
+        found = self._sender.ask(self._transport.capabilities)
         remedy = "enroll the database (docs/howto/enroll.md), or use a client of version 1"
         if found is None:
             raise refuse(
@@ -251,20 +247,6 @@ class WorkflowClient:
             raise refuse("processing_disabled", "the server does not enforce workflows", remedy)
         if not isinstance(versions, list) or _VERSION not in versions:
             raise refuse("version_unsupported", "the server does not take signatures of version 2", remedy)
-
-    def _read(self, text: str) -> set[Quad]:
-        return set(self._asked(lambda: quads(self._transport.query(text))))
-
-    def _asked(self, ask: Callable[[], Answer]) -> Answer:
-        """What a read answers; reading changes nothing, so a lost answer is no more than unreachable."""
-        try:
-            return ask()
-        except NoAnswer as error:
-            raise Unreachable(f"{error.message}; nothing was read") from error
-
-    def _wait(self, attempt: int) -> None:
-        if attempt:
-            self._pause(min(0.1 * 2**attempt, 5.0))
 
     def _signer(self) -> tuple[IRI, AgentKey]:
         if self._agent is None or self._key is None:
@@ -303,110 +285,10 @@ class WorkflowClient:
         )
         return pending.signed(key)
 
-    def _settle(self, pending: Pending, *, sent: bool) -> Advanced:
-        """Send, and read after every silence, until the exact event is there or can never come.
-
-        Once it may have been sent, no other failure is an answer to the question whether it landed.
-        """
-        for attempt in range(self._attempts):
-            self._wait(attempt)
-            try:
-                if sent and self._landed(pending):
-                    return pending.advanced(tx=None, resolved=True)
-                answer = self._transport.update(self._move_text(pending))
-            except NoAnswer:
-                sent = True
-            except (Conflict, Refused):
-                raise
-            except TreadleError:
-                if not sent:
-                    raise
-            else:
-                if answer.asserted > 0:
-                    return pending.advanced(tx=answer.tx, resolved=False)
-                return self._after_zeros(pending)
-        raise Indeterminate(
-            "it is not known whether the advance landed; resolve it with the same signed advance, "
-            "do not sign another one",
-            pending=pending,
-        )
-
-    def _landed(self, pending: Pending) -> bool:
-        """Whether the exact event is there; raises `Conflict` when it can no longer come."""
-        found = self._read(texts.about(pending.event, IRI(pending.run), graph=pending.where))
-        if pending.is_in(found, self._names):
-            return True
-        if any(quad.s == pending.event for quad in found):
-            raise Conflict("the event's IRI holds another event")
-        if not pending.run_quads(self._names, pending.from_state, pending.from_revision) <= found:
-            raise Conflict("another advance came first; read the run again and decide anew")
-        return False
-
-    def _after_zeros(self, pending: Pending) -> Advanced:
-        """Nothing matched: the same bytes landed before, or the race is lost."""
-        try:
-            if self._landed(pending):
-                return pending.advanced(tx=None, resolved=True)
-        except Conflict:
-            raise
-        except TreadleError as error:
-            detail = "the advance changed nothing now, and whether it did before could not be read"
-            raise Indeterminate(detail, pending=pending) from error
-        raise Conflict("the run does not stand where the advance was signed for; read it again")
-
-    def _move_text(self, pending: Pending) -> str:
-        names, old = self._names, pending.run_quads(self._names, pending.from_state, pending.from_revision)
-        new = pending.run_quads(names, pending.to_state, pending.to_revision)
-        definition = Quad(IRI(pending.run), names.run_of, IRI(pending.definition), pending.where)
-        return texts.move(old, new | pending.event_quads(names), old | {definition}, pending.where)
-
-    def _put(self, text: str, wanted: set[Quad], conflict: str) -> Applied:
-        """Insert statements that are the same however often they are sent, and read after a silence."""
-        subjects = sorted({quad.s for quad in wanted if isinstance(quad.s, IRI)})
-        sent = False
-        for attempt in range(self._attempts):
-            self._wait(attempt)
-            try:
-                answer = self._transport.update(text)
-                if answer.asserted > 0 or wanted <= self._read(texts.about(*subjects, graph=self._graph)):
-                    return answer
-            except NoAnswer:
-                sent = True
-            except Refused:
-                raise
-            except TreadleError:
-                if not sent:
-                    raise
-            else:
-                raise Conflict(conflict)
-        raise Indeterminate("it is not known whether this was written; the same call may be repeated")
-
-    def _plan_quads(
-        self, plan: IRI, label: str, initial: str, terminal: Iterable[str], steps: list[Edge]
-    ) -> set[Quad]:
-        names, graph = self._names, self._graph
-        found = {
-            Quad(plan, RDF_TYPE, names.workflow, graph),
-            Quad(plan, RDF_TYPE, names.definition, graph),
-            Quad(plan, LABEL, Literal(label), graph),
-            Quad(plan, names.initial_state, Literal(initial), graph),
-            *(Quad(plan, names.terminal_state, Literal(state), graph) for state in terminal),
-        }
-        for edge in steps:
-            step = _iri(edge.step, "a step")
-            found |= {
-                Quad(plan, names.has_step, step, graph),
-                Quad(step, RDF_TYPE, names.plain_step, graph),
-                Quad(step, RDF_TYPE, names.step, graph),
-                Quad(step, LABEL, Literal(edge.label or edge.step.rpartition("/")[2]), graph),
-                Quad(step, names.from_state, Literal(edge.from_state), graph),
-                Quad(step, names.to_state, Literal(edge.to_state), graph),
-            }
-        return found
-
     def _fold(self, run: str, keys: Mapping[str, Iterable[str]] | None) -> Folded:
-        which = _iri(run, "the run")
-        data = Statements(self._read(texts.run_and_history(which, self._graph, self._names)), self._names)
+        which = checked_iri(run, "the run")
+        found = self._sender.read(texts.run_and_history(which, self._graph, self._names))
+        data = Statements(found, self._names)
         if only_iri(data.objects(which, self._names.run_of, self._graph)) is None:
             detail = "there is no run of that IRI in this graph"
             raise refuse("run_unknown", detail, "check the run's IRI and the graph")
@@ -424,13 +306,6 @@ def _connect(url: str, token: str | None) -> Transport:
     except ImportError as error:
         raise ConfigError("the HTTP client is not installed: pip install 'treadle[client]'") from error
     return HttpTransport(url, token=token)
-
-
-def _iri(text: str, what: str) -> IRI:
-    try:
-        return IRI(text)
-    except ValueError as error:
-        raise ConfigError(f"{what}: {error}") from error
 
 
 def _timestamp(microseconds: int, digits: bytes) -> str:
