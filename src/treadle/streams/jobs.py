@@ -108,6 +108,7 @@ class StreamJob(Job):
         ledger = Ledger(batch.tx, header)
         if header.incarnation != batch.state.incarnation:
             turns.restart(ledger, batch.time, batch.state.incarnation)
+            ledger.flush()
         return ledger
 
     def finish(self, batch: Batch, ledger: Ledger, dead: Sequence[Position], reason: str) -> None:

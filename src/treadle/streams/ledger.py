@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from treadle.errors import DatabaseCorrupt
 from treadle.model.packing import pack, unpack
 from treadle.ports.store import ReadTx, WriteTx
 from treadle.streams.positions import BEGINNING, Position
@@ -48,7 +49,10 @@ class Entry(NamedTuple):
 
     @staticmethod
     def decode(data: bytes) -> Entry:
-        return Entry(*_ENTRY.unpack(data))
+        try:
+            return Entry(*_ENTRY.unpack(data))
+        except struct.error as error:
+            raise DatabaseCorrupt("an entry of a consumer cannot be read") from error
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -76,7 +80,14 @@ class Header(msgspec.Struct, frozen=True):
         return None if self.partition is None else bytes.fromhex(self.partition)
 
 
-_DECODE: Final = msgspec.json.Decoder(Header).decode
+_DECODER: Final = msgspec.json.Decoder(Header)
+
+
+def _decode(data: bytes) -> Header:
+    try:
+        return _DECODER.decode(data)
+    except msgspec.MsgspecError as error:
+        raise DatabaseCorrupt(f"what the database keeps of a consumer cannot be read: {error}") from error
 
 
 def header_key(event: str, name: str, partition: bytes | None) -> bytes:
@@ -87,14 +98,14 @@ def header_key(event: str, name: str, partition: bytes | None) -> bytes:
 def find_header(tx: ReadTx, event: str, name: str, partition: bytes | None) -> Header | None:
     """The header of a consumer, or None."""
     data = tx.entries_at(CONSUMERS, [header_key(event, name, partition)])[0]
-    return None if data is None else _DECODE(data)
+    return None if data is None else _decode(data)
 
 
 def headers(tx: ReadTx, event: str | None = None) -> Iterator[Header]:
     """All consumers, or those of one event, in the order of event, name and partition."""
     prefix = b"" if event is None else pack((event,))
     for _, value in pages(tx, CONSUMERS, prefix):
-        yield _DECODE(value)
+        yield _decode(value)
 
 
 def pages(tx: ReadTx, space: str, prefix: bytes, after: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:

@@ -16,6 +16,8 @@ from treadle.model.facts import RowChange, Sealed, Verdict
 from treadle.model.record import LogRecord
 from treadle.plan import SEMANTICS_VERSION
 from treadle.ports.store import LogEntry, ReadTx
+from treadle.streams import checking
+from treadle.streams.checking import EventCheck
 from treadle.verify.replay import Replay
 from treadle.verify.report import MOST, Problem, Report
 
@@ -31,6 +33,7 @@ def verify(
         walk = _Walk(tx, head, progress)
         walk.records()
         walk.stored_rows()
+        walk.streams()
         return walk.report()
 
 
@@ -43,6 +46,7 @@ class _Walk:
         self._replay = Replay()
         self._deployed: dict[str, Deployed] = {}
         self._names = states.table_names(tx)
+        self._events = EventCheck(tx)
         self._current: Deployed | None = None
         self._problems: list[Problem] = []
         self._records = self._evaluated = self._skipped = self._rows = 0
@@ -104,6 +108,8 @@ class _Walk:
             self._problem(number, "its hash is not the one that was kept elsewhere")
 
     def _judge(self, stored: LogRecord) -> None:
+        for what in self._events.judge(stored):
+            self._problem(stored.number, what)
         try:
             if stored.kind == "deploy" and stored.contract is not None:
                 self._current = self._contract(stored.contract.hex())
@@ -212,3 +218,15 @@ class _Walk:
                     self._problem(
                         None, f"the unique entries of {unique[0]}.{unique[1]} are not what the log gives"
                     )
+
+    def streams(self) -> None:
+        """Compare the stored events with the log's, and look at the consumers."""
+        names = (event.name for event in (self._current.contract.events if self._current else ()))
+        for what in self._events.rest(names):
+            self._problem(None, what)
+        incarnation = states.read_number(self._tx.setting(states.HISTORY))
+        try:
+            for what in checking.problems(self._tx, incarnation):
+                self._problem(None, what)
+        except DatabaseCorrupt as error:
+            self._problem(None, error.message)
