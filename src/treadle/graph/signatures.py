@@ -114,12 +114,6 @@ def is_time(text: str) -> bool:
     return hour < 24 and minute < 60 and second < 60
 
 
-def time_order(text: str) -> tuple[str, str]:
-    """A key under which times of the form that `is_time` accepts sort as time does."""
-    head, _, fraction = text.rstrip("Z").partition(".")
-    return head, fraction.rstrip("0")
-
-
 def is_revision(text: str) -> bool:
     """Whether a text is a revision: `0`, or a nonzero digit followed by digits."""
     return _REVISION.fullmatch(text) is not None

@@ -135,17 +135,6 @@ def test_no_time(text: str) -> None:
     assert not signatures.is_time(text)
 
 
-def test_times_sort_as_time_does() -> None:
-    times = [
-        "2026-11-30T20:00:00Z",
-        "2026-11-30T20:00:00.05Z",
-        "2026-11-30T20:00:00.5Z",
-        "2026-11-30T20:00:01Z",
-    ]
-    assert sorted([times[2], times[3], times[0], times[1]], key=signatures.time_order) == times
-    assert signatures.time_order(times[0]) == signatures.time_order("2026-11-30T20:00:00.000Z")
-
-
 @pytest.mark.parametrize("text", ["0", "1", "10", "9" * 5000])
 def test_a_revision(text: str) -> None:
     assert signatures.is_revision(text)
