@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from treadle import database
 from treadle.access.caller import Caller
 from treadle.database import DEFAULT_JUMP, Command, Database
+from treadle.engine.coordinator import Coordinator
 from treadle.engine.job import Job
 from treadle.engine.receipt import Receipt
 from treadle.engine.request import Request
@@ -51,6 +52,11 @@ class AsyncDatabase:
         """Close the handle, after what was taken has ended."""
         await asyncio.to_thread(self._leader.shutdown, True)
         await self._call(self.sync.close)
+        self._calls.shutdown(wait=False)
+
+    async def release(self) -> None:
+        """End the threads, after what was taken has ended; the handle under this one stays open."""
+        await asyncio.to_thread(self._leader.shutdown, True)
         self._calls.shutdown(wait=False)
 
     async def _call(self, function: Callable[..., Result], *args: Any, **options: Any) -> Result:
@@ -98,18 +104,29 @@ class AsyncDatabase:
         """Queue jobs for the running task; a cancelled task's queued jobs are withdrawn."""
         coordinator = self.sync._engine.coordinator
         loop = asyncio.get_running_loop()
-        ticket = TaskTicket(len(jobs), loop, lambda lead: self._leader.submit(lead))
+        ticket = TaskTicket(len(jobs), loop, self._leader.submit)
         if coordinator.enqueue(jobs, ticket):
-            ticket.offer_lead(coordinator.lead)
+            # Not at once: tasks that are ready in this turn of the loop join the batch.
+            loop.call_soon(ticket.offer_lead, coordinator.lead)
+        late = (
+            None if timeout is None else loop.call_later(timeout, _expire, coordinator, jobs, ticket.future)
+        )
         try:
-            async with asyncio.timeout(timeout):
-                await asyncio.shield(ticket.future)
-        except TimeoutError:
-            coordinator.expire(jobs)
+            await ticket.future
         except asyncio.CancelledError:
             coordinator.withdraw(jobs, Cancelled("the task was cancelled before the command was taken"))
             raise
+        finally:
+            if late is not None:
+                late.cancel()
         return [job.answer for job in jobs]
+
+
+def _expire(coordinator: Coordinator, jobs: Sequence[Job], waiting: asyncio.Future[None]) -> None:
+    """The time given is over: what is still queued ends in `Busy`, what was taken in `OutcomeUnknown`."""
+    if not waiting.done():
+        coordinator.expire(jobs)
+        waiting.set_result(None)
 
 
 class AsyncTokens:

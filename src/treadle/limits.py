@@ -81,6 +81,21 @@ QUERY_BYTES: Final = 16 * MIB  # cells of one answer
 QUERY_SECONDS: Final = 30  # waiting for a commit and running together
 CURSOR_BYTES: Final = 64 * KIB
 
+# The server.
+HTTP_BODY_BYTES: Final = 16 * MIB  # one request's body; of JSON Lines, one line
+HTTP_HELD_BYTES: Final = 256 * MIB  # bodies of all requests that are being read or run
+HTTP_HEAD_BYTES: Final = 64 * KIB  # request line and headers
+HTTP_HEADERS: Final = 100
+HTTP_REQUEST_SECONDS: Final = 30
+HTTP_IDLE_SECONDS: Final = 15  # without a byte from a client that should send, or from one that should read
+HTTP_CONNECTIONS: Final = 1_000
+HTTP_REQUESTS: Final = 4_096  # at once
+HTTP_DRAIN_SECONDS: Final = 20
+HTTP_LINES: Final = 256  # commands of a stream of lines that go into the queue together
+HTTP_ANSWER_BYTES: Final = 8 * MIB  # answers of a stream that wait for a client that is still sending
+LOG_PAGE: Final = 1_000  # records of one page, and at most this many bytes of them:
+LOG_PAGE_BYTES: Final = 8 * MIB
+
 # Graph.
 UPDATE_COPY_QUADS: Final = 250_000
 
@@ -89,4 +104,6 @@ check(BATCH_COMMANDS <= QUEUE_COMMANDS, "a batch fits the queue")
 check(STRING_BYTES <= ROW_BYTES, "one string fits a row")
 check(PAGE_ROWS <= QUERY_ROWS and PAGE_ROWS <= QUERY_EXAMINED, "a full page fits the bounds of a query")
 check(BULK_ELEMENTS <= BULK_MUTATIONS, "one mutation an element fits a bulk command")
+check(HTTP_BODY_BYTES <= HTTP_HELD_BYTES, "one body fits what is held of all")
+check(HTTP_LINES <= BATCH_COMMANDS <= HTTP_REQUESTS, "lines fit a batch, a batch fits the requests")
 check(CASCADE_MAXIMUM < CASCADE_ROWS, "a root and its cascade fit the bound")

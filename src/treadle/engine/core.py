@@ -42,6 +42,11 @@ class Engine:
         """The state as last seen; a batch or `refresh` may have found a newer one."""
         return self._state
 
+    def check_clock(self) -> None:
+        """Raise `ClockJumped` where the next command would, because the clock is too far ahead."""
+        with self.store.read() as tx:
+            self._rule.seal(tx.head(), self.clock.now())
+
     def refresh(self) -> State:
         """The state as of now, so that another process's deployment is seen without a write."""
         with self.store.read() as tx:
