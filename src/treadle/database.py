@@ -510,6 +510,18 @@ class Acting:
         found: Iterator[Page] = load("queries").pages(self._database._engine, call)
         return found
 
+    def recall(self, command: str, key: str) -> Receipt | None:
+        """What this principal's key was answered for a command, or None for a key that is free. Runs nothing.
+
+        Raises the stored `TerminalFailure`; `KeyExpired` for a receipt that was pruned; `Denied`,
+        `UnknownName` or `InvalidInput` as `run` does.
+        """
+        found = load("recall").recall(self._database._engine, self.caller, command, [key])[0]
+        if isinstance(found, BaseException):
+            raise found
+        receipt: Receipt | None = found
+        return receipt
+
     def consumer(
         self, event: str, name: str, partition: Any = None, *, start: str | int = "oldest"
     ) -> Consumer:

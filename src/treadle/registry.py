@@ -18,6 +18,7 @@ PARTS: Final = {
     "ids": "treadle.store.ids",
     "queries": "treadle.queries",
     "queries.deploying": "treadle.queries.deploying",
+    "recall": "treadle.engine.recall",
     "streams": "treadle.streams",
     "riff": "treadle.riff",
     "riffql": "treadle.riffql",

@@ -67,17 +67,22 @@ def admit(request: Request, state: State, clock: Clock, ids: Ids, sealed: Cells 
     services = sealed if sealed is not None else _services(plan, clock, ids)
     if plan.key_input is None:
         return Admitted(deployed, plan, cells, body, (), (), services)
-    material = _identity(request, state, deployed, plan.name, cells[plan.key_input])
-    readable = state.digests.readable
     return Admitted(
         deployed,
         plan,
         cells,
         body,
-        tuple(canonical.keyed(digest, IDENTITY, material) for digest in readable),
-        tuple(canonical.keyed(digest, INPUT, body) for digest in readable),
+        identities(request.caller, state, plan.name, cells[plan.key_input]),
+        tuple(canonical.keyed(digest, INPUT, body) for digest in state.digests.readable),
         services,
     )
+
+
+def identities(caller: Caller, state: State, command: str, key: str | bytes) -> tuple[bytes, ...]:
+    """The idempotency identities of a caller's key for a command, one for each readable digest key."""
+    name = state.require().contract.name
+    material = canonical.pack((state.database, caller.tenant, caller.principal, name, command, key))
+    return tuple(canonical.keyed(digest, IDENTITY, material) for digest in state.digests.readable)
 
 
 def check_history(request: Request, state: State) -> None:
@@ -94,13 +99,6 @@ def check_contract(request: Request, state: State) -> None:
             "another contract is deployed than the one that the caller was made for; "
             "read the contract and generate the client again"
         )
-
-
-def _identity(request: Request, state: State, deployed: Deployed, command: str, key: str | bytes) -> bytes:
-    caller = request.caller
-    return canonical.pack(
-        (state.database, caller.tenant, caller.principal, deployed.contract.name, command, key)
-    )
 
 
 def _services(plan: CommandPlan, clock: Clock, ids: Ids) -> Cells:
