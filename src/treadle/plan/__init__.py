@@ -14,6 +14,7 @@ Read in this order:
     reimport                        restoring exported rows
     schema                          the tables of a contract
     explain, answers                a plan in words; what a command would answer now
+    json_schema, diagram            what a contract takes and answers; its workflows as pictures
 """
 
 from __future__ import annotations
