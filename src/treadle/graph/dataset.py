@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, Final
 
@@ -18,13 +19,15 @@ import pyoxigraph as ox
 from treadle.errors import check
 from treadle.graph.convert import graph_of, quad_of, term_of, to_ox, to_ox_graph, to_ox_quad
 from treadle.graph.delta import Delta
-from treadle.graph.terms import IRI, BlankNode, Quad, Resource, Term, trusted_iri
+from treadle.graph.evaluation import Stopped
+from treadle.graph.replicas import Replica, Replicas
+from treadle.graph.terms import IRI, Quad, Resource, Term, trusted_iri
 from treadle.graph.view import ANY, AnyGraph, Graph
+from treadle.graph.writing import write_delta
 
 _BATCH: Final = 100_000
 _FEW_DEAD: Final = 10_000
 _HOT_SUBJECT: Final = 4_096
-_FUNCTIONS: Final = "urn:x-treadle:apply:"
 
 Progress = Callable[[int], None]
 
@@ -48,6 +51,7 @@ class Index:
         self._dead = 0
         self._dead_of: Counter[Resource] = Counter()
         self._hottest = 0
+        self._replicas = Replicas()
 
     @classmethod
     def build(
@@ -105,9 +109,16 @@ class Index:
             return True
         return self._hottest > _HOT_SUBJECT and self._dead > self._live // 20
 
-    def waste(self, statements: int) -> None:
-        """Counts statements that an update wrote and took back; the store keeps their room too."""
-        self._dead += statements
+    def replica(self, stopped: Stopped) -> AbstractContextManager[Replica]:
+        """A copy of the store to try an update in, see `treadle.graph.replicas`.
+
+        Args:
+            stopped: asked while waiting for one whether to give up.
+
+        Raises:
+            SparqlError: code `deadline`, `stopped` said so.
+        """
+        return self._replicas.borrowed(self.store, self._live, stopped)
 
     def size(self, graph: Graph) -> int:
         """How many statements a graph holds."""
@@ -175,10 +186,8 @@ class Index:
             delta: computed from exactly the state that this index has.
             commit: the commit number that the index has afterwards; None leaves it.
         """
-        if delta.removed or delta.graphs_created or delta.graphs_dropped:
-            _Writer(delta).write(self.store)
-        elif delta.added:
-            self.store.extend([to_ox_quad(quad) for quad in delta.added])
+        self._replicas.follow(delta)
+        write_delta(self.store, delta)
         self._record(delta)
         if commit is not None:
             check(commit >= self.commit, "an index goes forward")
@@ -193,75 +202,3 @@ class Index:
             self._hottest = max(self._hottest, self._dead_of[quad.s])
         for quad in delta.added:
             self._sizes[quad.g] += 1
-
-
-class _Writer:
-    """A delta as one update text.
-
-    Statements without blank nodes are written out.  SPARQL cannot name a blank node of the dataset, so those
-    with one are numbered, and functions give the terms of a number.
-    """
-
-    def __init__(self, delta: Delta) -> None:
-        self._delta = delta
-        self._numbered: list[Quad] = []
-        self._text: list[str] = []
-
-    def write(self, store: ox.Store) -> None:
-        """Applies the delta in one transaction of the store."""
-        for name in self._delta.graphs_created:
-            self._text.append(f"CREATE SILENT GRAPH {name.n3()}")
-        self._statements("DELETE", self._delta.removed)
-        self._statements("INSERT", self._delta.added)
-        for name in self._delta.graphs_dropped:
-            self._text.append(f"DROP SILENT GRAPH {name.n3()}")
-        functions: dict[Any, Any] = {
-            ox.NamedNode(_FUNCTIONS + place): self._giver(place) for place in ("s", "p", "o", "g")
-        }
-        store.update(";\n".join(self._text), custom_functions=functions)
-
-    def _statements(self, verb: str, quads: tuple[Quad, ...]) -> None:
-        ground = [quad for quad in quads if not _has_blank(quad)]
-        if ground:
-            self._text.append(f"{verb} DATA {{\n{_block(ground)}}}")
-        blank = [quad for quad in quads if _has_blank(quad)]
-        for named in (False, True):
-            chosen = [quad for quad in blank if (quad.g is not None) == named]
-            if chosen:
-                self._text.append(self._by_number(verb, chosen, named=named))
-
-    def _by_number(self, verb: str, quads: list[Quad], *, named: bool) -> str:
-        first = len(self._numbered)
-        self._numbered += quads
-        numbers = " ".join(str(number) for number in range(first, len(self._numbered)))
-        template = "GRAPH ?g { ?s ?p ?o }" if named else "?s ?p ?o"
-        binds = " ".join(
-            f"BIND(<{_FUNCTIONS}{place}>(?n) AS ?{place})" for place in ("spog" if named else "spo")
-        )
-        return f"{verb} {{ {template} }} WHERE {{ VALUES ?n {{ {numbers} }} {binds} }}"
-
-    def _giver(self, place: str) -> Callable[[ox.Literal], Any]:
-        """A function from a statement's number to one of its terms."""
-        at = "spog".index(place)
-
-        def give(number: ox.Literal) -> Any:
-            term = self._numbered[int(number.value)][at]
-            return None if term is None else to_ox(term)
-
-        return give
-
-
-def _has_blank(quad: Quad) -> bool:
-    return type(quad.s) is BlankNode or type(quad.o) is BlankNode
-
-
-def _block(quads: list[Quad]) -> str:
-    """Sorted statements as the inside of INSERT DATA, each graph named once."""
-    lines: list[str] = []
-    graph: Graph = None
-    for quad in quads:
-        if quad.g != graph:
-            lines.append(("} " if graph is not None else "") + f"GRAPH {quad.g.n3() if quad.g else ''} {{\n")
-            graph = quad.g
-        lines.append(f"{quad.s.n3()} {quad.p.n3()} {quad.o.n3()} .\n")
-    return "".join(lines) + ("}" if graph is not None else "")

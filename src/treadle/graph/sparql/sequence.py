@@ -1,11 +1,11 @@
 """Several operations whose patterns see what earlier ones changed.
 
-The operations run in the index's own store as one update that ends with a statement that always fails, so
-the store takes everything back and no reader sees anything.  On the way each pattern reports its solutions
-through a function, and the delta is worked out from those reports by the same code as on the direct path.
-What runs in the store is written here from the operations as they were read: its templates hold variables
-and ground terms only, and a function makes their blank nodes, so the store and the report agree on every
-label.
+The operations run in a replica of the index's store as one update that ends with a statement that always
+fails, so the store takes everything back and the replica serves again.  On the way each pattern reports its
+solutions through a function, and the delta is worked out from those reports by the same code as on the direct
+path.  What runs in the store is written here from the operations as they were read: its templates hold
+variables and ground terms only, and a function makes their blank nodes, so the store and the report agree on
+every label.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ def run_sequence(request: Request, index: Index, overlay: Overlay) -> None:
 
     Args:
         request: any update.
-        index: the index under the overlay; nothing in it changes, though the store keeps the room of what
-            it took back, which is counted as waste.
+        index: the index under the overlay.
         overlay: a state with no changes yet.
     """
     _check_sizes(request, index, overlay.most)
     rehearsal = _Rehearsal(request, overlay.most)
-    rehearsal.run(index)
+    with index.replica(request.stopped) as replica:
+        rehearsal.run(replica.store)
+        replica.spent += rehearsal.written
     for number, operation in enumerate(request.update.operations):
         solved = rehearsal.solved.get(number)
         if solved is None:
             manage(request, overlay, operation)
         else:
             fill_all(overlay, solved.delete, solved.insert, solved.variables, solved.rows, solved.nodes)
-    index.waste(overlay.touched)
 
 
 def _check_sizes(request: Request, index: Index, most: int) -> None:
@@ -109,8 +109,16 @@ class _Rehearsal:
         self._emitter = request.emitter()
         self._stem = request.unused_stem()
 
-    def run(self, index: Index) -> None:
-        """Runs the operations in the store and takes them back.
+    @property
+    def written(self) -> int:
+        """How many statements the store has written and taken back, at most."""
+        return sum(
+            max(len(solved.rows), 1) * (len(solved.delete) + len(solved.insert))
+            for solved in self.solved.values()
+        )
+
+    def run(self, store: ox.Store) -> None:
+        """Runs the operations in a store and takes them back.
 
         Raises:
             SparqlSyntax: the store's parser or evaluator refuses them.
@@ -123,7 +131,7 @@ class _Rehearsal:
         end = f"CREATE GRAPH <{self._request.prefix}{_END}>"
         self._emitter.raw(f" {end} ; {end}")
         try:
-            index.store.update(self._emitter.text, custom_functions=self._functions())
+            store.update(self._emitter.text, custom_functions=self._functions())
         except SyntaxError as problem:
             raise self._emitter.complaint(problem) from None
         except RuntimeError as problem:

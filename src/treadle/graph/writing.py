@@ -1,0 +1,98 @@
+"""A delta into a SPARQL store, whole and at once: every reader sees all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pyoxigraph as ox
+
+from treadle.graph.convert import to_ox, to_ox_quad
+from treadle.graph.delta import Delta
+from treadle.graph.terms import BlankNode, Quad
+from treadle.graph.view import Graph
+
+_FUNCTIONS: Final = "urn:x-treadle:apply:"
+
+
+def write_delta(store: ox.Store, delta: Delta) -> None:
+    """Applies a delta in one transaction of the store.
+
+    Doing it again, or deltas again in their order, leaves the same state.
+    """
+    if delta.removed or delta.graphs_created or delta.graphs_dropped:
+        _Writer(delta).write(store)
+    elif delta.added:
+        store.extend([to_ox_quad(quad) for quad in delta.added])
+
+
+class _Writer:
+    """A delta as one update text.
+
+    Statements without blank nodes are written out.  SPARQL cannot name a blank node of the dataset, so those
+    with one are numbered, and functions give the terms of a number.
+    """
+
+    def __init__(self, delta: Delta) -> None:
+        self._delta = delta
+        self._numbered: list[Quad] = []
+        self._text: list[str] = []
+
+    def write(self, store: ox.Store) -> None:
+        """Applies the delta in one transaction of the store."""
+        for name in self._delta.graphs_created:
+            self._text.append(f"CREATE SILENT GRAPH {name.n3()}")
+        self._statements("DELETE", self._delta.removed)
+        self._statements("INSERT", self._delta.added)
+        for name in self._delta.graphs_dropped:
+            self._text.append(f"DROP SILENT GRAPH {name.n3()}")
+        functions: dict[Any, Any] = {
+            ox.NamedNode(_FUNCTIONS + place): self._giver(place) for place in ("s", "p", "o", "g")
+        }
+        store.update(";\n".join(self._text), custom_functions=functions)
+
+    def _statements(self, verb: str, quads: tuple[Quad, ...]) -> None:
+        ground = [quad for quad in quads if not _has_blank(quad)]
+        if ground:
+            self._text.append(f"{verb} DATA {{\n{_block(ground)}}}")
+        blank = [quad for quad in quads if _has_blank(quad)]
+        for named in (False, True):
+            chosen = [quad for quad in blank if (quad.g is not None) == named]
+            if chosen:
+                self._text.append(self._by_number(verb, chosen, named=named))
+
+    def _by_number(self, verb: str, quads: list[Quad], *, named: bool) -> str:
+        first = len(self._numbered)
+        self._numbered += quads
+        numbers = " ".join(str(number) for number in range(first, len(self._numbered)))
+        template = "GRAPH ?g { ?s ?p ?o }" if named else "?s ?p ?o"
+        binds = " ".join(
+            f"BIND(<{_FUNCTIONS}{place}>(?n) AS ?{place})" for place in ("spog" if named else "spo")
+        )
+        return f"{verb} {{ {template} }} WHERE {{ VALUES ?n {{ {numbers} }} {binds} }}"
+
+    def _giver(self, place: str) -> Callable[[ox.Literal], Any]:
+        """A function from a statement's number to one of its terms."""
+        at = "spog".index(place)
+
+        def give(number: ox.Literal) -> Any:
+            term = self._numbered[int(number.value)][at]
+            return None if term is None else to_ox(term)
+
+        return give
+
+
+def _has_blank(quad: Quad) -> bool:
+    return type(quad.s) is BlankNode or type(quad.o) is BlankNode
+
+
+def _block(quads: list[Quad]) -> str:
+    """Sorted statements as the inside of INSERT DATA, each graph named once."""
+    lines: list[str] = []
+    graph: Graph = None
+    for quad in quads:
+        if quad.g != graph:
+            lines.append(("} " if graph is not None else "") + f"GRAPH {quad.g.n3() if quad.g else ''} {{\n")
+            graph = quad.g
+        lines.append(f"{quad.s.n3()} {quad.p.n3()} {quad.o.n3()} .\n")
+    return "".join(lines) + ("}" if graph is not None else "")
