@@ -14,7 +14,7 @@ from treadle.engine.request import Admitted, Request, admit, check_contract, che
 from treadle.engine.state import Deployed
 from treadle.errors import Denied, Internal, KeyExpired, KeyReused, TerminalFailure, TreadleError
 from treadle.model import canonical, record
-from treadle.model.facts import Cells, Sealed, Verdict
+from treadle.model.facts import Cells, Key, Row, Sealed, Verdict
 from treadle.model.record import EventImage, LogRecord, RowImage
 from treadle.plan import SEMANTICS_VERSION
 from treadle.ports.clock import Clock, Ids
@@ -211,22 +211,20 @@ def outcome_bytes(deployed: Deployed, command: str, verdict: Verdict) -> bytes |
     """The outcome's fields as they stand in the log; None for a terminal failure."""
     if verdict.failure is not None:
         return None
-    return deployed.codec.outcome_encoder(command, verdict.outcome)(verdict.fields)
+    return deployed.outcome_encoders[command, verdict.outcome](verdict.fields)
 
 
 def row_images(deployed: Deployed, verdict: Verdict) -> tuple[RowImage, ...]:
     """The written rows as they stand in the log."""
-    codec = deployed.codec
-    return tuple(
-        RowImage(
-            change.entity,
-            codec.key_encoder(change.entity)(change.key),
-            change.before.commit if change.before is not None else 0,
-            change.revision,
-            None if change.cells is None else codec.row_encoder(change.entity)(change.cells),
-        )
-        for change in verdict.changes
-    )
+    return tuple([_row_image(deployed, *change) for change in verdict.changes])
+
+
+def _row_image(
+    deployed: Deployed, entity: str, key: Key, before: Row | None, revision: int, cells: Cells | None
+) -> RowImage:
+    encode_key, encode_row = deployed.row_encoders[entity]
+    last = before.commit if before is not None else 0
+    return RowImage(entity, encode_key(key), last, revision, None if cells is None else encode_row(cells))
 
 
 def event_images(deployed: Deployed, verdict: Verdict) -> tuple[EventImage, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from treadle.access.caller import Caller
@@ -81,8 +82,15 @@ def admit(request: Request, state: State, clock: Clock, ids: Ids, sealed: Cells 
 def identities(caller: Caller, state: State, command: str, key: str | bytes) -> tuple[bytes, ...]:
     """The idempotency identities of a caller's key for a command, one for each readable digest key."""
     name = state.require().contract.name
-    material = canonical.pack((state.database, caller.tenant, caller.principal, name, command, key))
+    who = _packed(state.database, caller.tenant, caller.principal, name, command)
+    material = who + canonical.pack((key,))
     return tuple(canonical.keyed(digest, IDENTITY, material) for digest in state.digests.readable)
+
+
+@lru_cache(maxsize=1024)
+def _packed(database: bytes, tenant: str, principal: str, contract: str, command: str) -> bytes:
+    """What the identities of one service's calls of one command begin with: packing joins its parts."""
+    return canonical.pack((database, tenant, principal, contract, command))
 
 
 def check_history(request: Request, state: State) -> None:

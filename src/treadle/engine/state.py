@@ -19,7 +19,8 @@ from treadle.engine import named
 from treadle.engine.named import Queries
 from treadle.errors import DatabaseCorrupt, Denied, RequestError, UnknownName, check
 from treadle.model import contract as contracts
-from treadle.model.contract import Contract
+from treadle.model.coders import Encode
+from treadle.model.contract import Command, Contract, Reimport
 from treadle.model.facts import NO_FACTS, Cell
 from treadle.model.values import Codec
 from treadle.plan import CommandPlan, Plan, build
@@ -61,6 +62,22 @@ class Deployed:
     @cached_property
     def tables(self) -> dict[str, Table]:
         return {table.entity: table for table in self.plan.tables}
+
+    @cached_property
+    def row_encoders(self) -> dict[str, tuple[Encode, Encode]]:
+        """By entity, the encoders of a key and of a row's image."""
+        codec = self.codec
+        return {name: (codec.key_encoder(name), codec.row_encoder(name)) for name in self.plan.entities}
+
+    @cached_property
+    def outcome_encoders(self) -> dict[tuple[str, str], Encode]:
+        """By command (or reimport command) and outcome, the encoder of the outcome's fields."""
+        declared: tuple[Command | Reimport, ...] = (*self.contract.commands, *self.contract.reimports)
+        return {
+            (command.name, outcome.name): self.codec.outcome_encoder(command.name, outcome.name)
+            for command in declared
+            for outcome in command.outcomes
+        }
 
     def command(self, name: str) -> CommandPlan:
         """The plan of a command; raises `UnknownName` that names the nearest."""
