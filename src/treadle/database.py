@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from treadle.access.caller import Caller
 from treadle.engine.core import Engine
-from treadle.engine.deployment import DeployJob, Proposal
+from treadle.engine.deployment import Proposal
 from treadle.engine.job import Job
 from treadle.engine.receipt import Receipt
 from treadle.engine.request import Request
@@ -23,7 +23,9 @@ from treadle.rows import StoredRow, read_key
 if TYPE_CHECKING:
     from treadle.access.roles import Role
     from treadle.engine.grants import Tokens
+    from treadle.engine.succession import Successor
     from treadle.history import Entry
+    from treadle.model.contract import Contract
     from treadle.portability import BackedUp, Exported, Imported, ImportPlan, Restored
     from treadle.queries import Page
     from treadle.streams import Consumer, Streams, Tail
@@ -99,6 +101,16 @@ def restore(
     return restored
 
 
+def _compiled(contract: str | Path) -> tuple[Contract, str]:
+    """A contract from text or a file, with its text; raises `ContractError` with diagnostics."""
+    source = contract.read_bytes() if isinstance(contract, Path) else contract
+    name = str(contract) if isinstance(contract, Path) else "<contract>"
+    compiled = load("riff").compile_contract(source, name)
+    if compiled.contract is None:
+        raise ContractError(compiled.render(), diagnostics=compiled.diagnostics)
+    return compiled.contract, source.decode() if isinstance(source, bytes) else source
+
+
 class Database:
     """An open database: any number of threads and event loops share one handle.
 
@@ -149,6 +161,8 @@ class Database:
         expected_version: int | None = None,
         queries: Sequence[str | Path] | str | Path | None = None,
         roles: Sequence[Role] | None = None,
+        migration: str | Path | None = None,
+        progress: Progress | None = None,
         principal: str = "owner",
         role: str | None = None,
     ) -> int:
@@ -158,11 +172,37 @@ class Database:
         a lost race is refused as `version_conflict`. The contract that is active already is a no-op.
         `queries` (texts of named queries, or paths of files) replace the deployed named queries, and `roles`
         the database's roles, in the same transaction; without them they stay.
-        Raises `ContractError` with diagnostics, or with what cannot follow the deployed contract.
+
+        `migration` (text, or the path of a file) brings live rows to what the contract newly demands of them
+        (docs/howto/evolve.md). The contract in force serves meanwhile; all rows change at once with the
+        deployment, or none. Called again after an interruption it goes on. `progress` is called with rows
+        brought and in all.
+        Raises `ContractError` with diagnostics, with what cannot follow the deployed contract, or with rows
+        that do not fit.
         """
         wanted = None if roles is None else tuple(roles)
         proposal = self._proposal(contract, expected_version, queries, wanted, Caller(principal, role))
-        version: int = self._one(DeployJob(proposal), None)
+        version: int = load("evolving").deploy(self._engine, proposal, migration, progress)
+        self._engine.refresh()  # what this handle has done it has also seen
+        return version
+
+    def compare(self, contract: str | Path) -> Successor:
+        """What deploying this contract now would change: compatible, in need of a migration, or refused.
+
+        Names the rows, receipts, events and tokens that stand in the way. Writes nothing.
+        Raises `ContractError` for a text that does not compile.
+        """
+        found: Successor = load("evolving").compared(self._engine, _compiled(contract)[0])
+        return found
+
+    def abandon_migration(self, *, principal: str = "owner", role: str | None = None) -> int:
+        """Give up the migration that is under way; the rows are as they were.
+
+        Returns the version that it led to, 0 where there was none. Raises `Denied` for a role without the
+        `admin` permission.
+        """
+        version: int = load("evolving").abandon(self._engine, Caller(principal, role))
+        self._engine.refresh()
         return version
 
     def _proposal(
@@ -174,20 +214,14 @@ class Database:
         caller: Caller,
     ) -> Proposal:
         """What `deploy` hands to the engine; raises `ContractError`."""
-        source = contract.read_bytes() if isinstance(contract, Path) else contract
-        compiled = load("riff").compile_contract(
-            source, str(contract) if isinstance(contract, Path) else "<contract>"
-        )
-        if compiled.contract is None:
-            raise ContractError(compiled.render(), diagnostics=compiled.diagnostics)
+        compiled, text = _compiled(contract)
         state = self._engine.state
         seen = state.deployed
         expected = expected_version if expected_version is not None else seen.version if seen else 0
-        text = source.decode() if isinstance(source, bytes) else source
         named = None
         if queries is not None or len(state.queries):
-            named = load("queries.deploying").proposed(queries, compiled.contract, state.queries)
-        return Proposal(compiled.contract, text, expected, roles, caller, queries=named)
+            named = load("queries.deploying").proposed(queries, compiled, state.queries)
+        return Proposal(compiled, text, expected, roles, caller, queries=named)
 
     def acting_as(
         self,

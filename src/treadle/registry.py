@@ -13,6 +13,7 @@ PARTS: Final = {
     "store": "treadle.store",
     "acts": "treadle.engine.acts",
     "grants": "treadle.engine.grants",
+    "evolving": "treadle.engine.evolving",
     "portability": "treadle.portability",
     "clock": "treadle.store.clock",
     "ids": "treadle.store.ids",
@@ -21,10 +22,13 @@ PARTS: Final = {
     "recall": "treadle.engine.recall",
     "streams": "treadle.streams",
     "riff": "treadle.riff",
+    "riff.migrating": "treadle.riff.migrating",
     "riffql": "treadle.riffql",
     "plan": "treadle.plan",
     "explain": "treadle.plan.explain",
     "history": "treadle.history",
+    "server.lifecycle": "treadle.server.lifecycle",
+    "server.options": "treadle.server.options",
     "verify": "treadle.verify",
 }
 

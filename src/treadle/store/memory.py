@@ -328,7 +328,7 @@ class MemoryWrite(MemoryRead):
         self._put(self._data.entities, table.name, None)
 
     def drop_uniques(self, entity: str, name: str, limit: int) -> int:
-        found = []
+        found: list[tuple[str, str, bytes]] = []
         for entry, _ in self._data.uniques.items(self._sequence, start=(entity, name, b"")):
             if entry[:2] != (entity, name) or len(found) >= limit:
                 break

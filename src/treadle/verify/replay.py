@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from treadle.model.canonical import pack
 from treadle.model.facts import Cells, Key, Range, Row, RowRef, UniqueRef, Verdict
@@ -20,8 +20,13 @@ class Replay:
         self.tables: Mapping[str, Table] = {}
         self._indexes: dict[tuple[str, str], list[tuple[bytes, Key]]] = {}
 
-    def use(self, tables: Mapping[str, Table]) -> None:
-        """Go on under another contract's tables; rows gain the columns that were appended since."""
+    def use(self, tables: Mapping[str, Table], uniques: Iterable[tuple[str, str]]) -> None:
+        """Go on under another contract's tables and uniques, each by its entity and name.
+
+        Rows gain the columns that were appended since; entries of uniques that are gone are forgotten.
+        """
+        known = set(uniques)
+        self.uniques = {unique: key for unique, key in self.uniques.items() if unique[:2] in known}
         for (entity, key), row in list(self.rows.items()):
             width = len(tables[entity].columns) if entity in tables else len(row.cells)
             if len(row.cells) < width:

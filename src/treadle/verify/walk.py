@@ -18,6 +18,7 @@ from treadle.plan import SEMANTICS_VERSION
 from treadle.ports.store import LogEntry, ReadTx
 from treadle.streams import checking
 from treadle.streams.checking import EventCheck
+from treadle.verify.migrations import Migrations
 from treadle.verify.replay import Replay
 from treadle.verify.report import MOST, Problem, Report
 
@@ -48,6 +49,7 @@ class _Walk:
         self._names = states.table_names(tx)
         self._events = EventCheck(tx)
         self._current: Deployed | None = None
+        self._migrations = Migrations(tx, self._contract, self._replay)
         self._problems: list[Problem] = []
         self._records = self._evaluated = self._skipped = self._rows = 0
 
@@ -112,8 +114,10 @@ class _Walk:
             self._problem(stored.number, what)
         try:
             if stored.kind == "deploy" and stored.contract is not None:
-                self._current = self._contract(stored.contract.hex())
-                self._replay.use(self._current.tables)
+                self._deploy(stored, self._contract(stored.contract.hex()))
+            elif stored.kind == "migrate":
+                for what in self._migrations.record(stored, self._current):
+                    self._problem(stored.number, what)
             elif stored.kind in ("command", "reimport"):
                 self._command(stored)
             elif stored.changes:
@@ -131,6 +135,13 @@ class _Walk:
                 raise DatabaseCorrupt(f"contract {identity[:12]}… is stored under another contract's name")
             known = self._deployed[identity] = Deployed(contract, self._names)
         return known
+
+    def _deploy(self, stored: LogRecord, deployed: Deployed) -> None:
+        for what in self._migrations.deployed(stored):
+            self._problem(stored.number, what)
+        self._current = deployed
+        uniques = ((entity.name, one.name) for entity in deployed.contract.entities for one in entity.uniques)
+        self._replay.use(deployed.tables, uniques)
 
     def _command(self, stored: LogRecord) -> None:
         self._check_receipt(stored)

@@ -63,12 +63,13 @@ def test_a_successor(project: Call) -> None:
     assert shown["fields"]["note"] is None and shown["fields"]["name"] == "Corner"
 
 
-def test_what_cannot_follow_is_refused_with_the_reasons(project: Call) -> None:
+def test_what_cannot_follow_is_refused_with_the_reasons(job: Call) -> None:
     edit("version 1", "version 2")
     edit("title: string<120>", "title: string<60>")
-    done = project("deploy")
+    done = job("deploy")
     assert done.code == 4 and "error contract_incompatible" in done.err and "title" in done.err
-    assert project("log", "--json").lines[-1]["kind"] == "command"
+    assert f"Job({SHOP}, {JOB})" in done.err.replace("\n", "")
+    assert job("log", "--json").lines[-1]["kind"] == "command"
 
 
 def test_a_lost_race_is_refused(project: Call) -> None:

@@ -214,11 +214,14 @@ def test_facts_are_kept_in_their_json_form_and_read_for_each_contract(clock: Man
         who = caller(db, granted.text)
         assert who.facts == {"region": "north", "since": 21_916}
         assert create(db, who, 1).ok
-        db.deploy(SOURCE.replace("version 1", "version 2"))
-        with pytest.raises(Denied, match="do not fit the deployed contract"):
-            create(db, who, 2)
-        with pytest.raises(Denied, match="do not fit the deployed contract"):
-            caller(db, granted.text)
+        without = SOURCE.replace("version 1", "version 2")
+        with pytest.raises(treadle.ContractError, match=f"region: it is removed.*token {granted.token.id}"):
+            db.deploy(without)
+        assert create(db, who, 2).ok
+        db.tokens.revoke(granted.token.id)
+        assert db.deploy(without) == 2
+        with pytest.raises(Denied, match="not valid"):
+            create(db, who, 3)
 
 
 def test_a_caller_of_another_contract_hears_so_but_its_keys_replay(db: treadle.Database) -> None:
