@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
@@ -44,8 +45,8 @@ GRAPH_FORMATS: Final[dict[str, ox.RdfFormat]] = {
     "turtle": ox.RdfFormat.TURTLE,
     "ntriples": ox.RdfFormat.N_TRIPLES,
     "jsonld": ox.RdfFormat.JSON_LD,
-    "rdfxml": ox.RdfFormat.RDF_XML,
 }
+_NOT_XML: Final = re.compile(b"[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]|\\xef\\xbf[\\xbe\\xbf]")
 _FORMS: Final[dict[str, Form]] = {
     "SELECT": "select", "ASK": "ask", "CONSTRUCT": "construct", "DESCRIBE": "describe",
 }  # fmt: skip
@@ -247,7 +248,7 @@ class Query:
         except BaseException as problem:
             release(problem)
             raise
-        return output.getvalue()
+        return _well_formed(output.getvalue(), format)
 
     def _ask(self, index: Index) -> Any:
         try:
@@ -292,6 +293,13 @@ class _Output(io.BytesIO):
                 f"the answer has more than {self._most} bytes; ask for less, or page with LIMIT"
             )
         return super().write(data)
+
+
+def _well_formed(answer: bytes, format: str) -> bytes:
+    """The answer, unless it is XML and holds a character that XML 1.0 cannot write."""
+    if format == "xml" and _NOT_XML.search(answer):
+        raise SparqlError("the answer holds control characters, which XML cannot write; ask for JSON")
+    return answer
 
 
 def _terms(row: Any, columns: range) -> tuple[Term | None, ...]:

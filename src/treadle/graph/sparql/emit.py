@@ -201,14 +201,14 @@ def _clause(tokens: list[Token], index: int) -> str | None:
                 depth -= 1
                 if depth < 0:
                     return _values_header(tokens, at)
-            elif token.value in "{}":
+            elif token.value in "{}.;":
                 return None
         elif token.kind == WORD and depth == 0:
             if token.value == "SELECT":
                 return "SELECT"
             if token.value == "BY":
                 return "BY"
-            if token.value not in ("DISTINCT", "REDUCED", "ASC", "DESC"):
+            if token.value not in FUNCTIONS and token.value not in ("DISTINCT", "REDUCED", "ASC", "DESC"):
                 return None
     return None
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 from typing import Literal as OneOf
 
-from treadle.errors import SparqlLimit
+from treadle.errors import SparqlLimit, check
 from treadle.graph.delta import Delta, Respelled
 from treadle.graph.literals import canonical
 from treadle.graph.sparql.templates import Fresh, Pattern, Slot, Template, Var
@@ -54,6 +54,7 @@ class Labels:
     __slots__ = ("_count", "_prefix")
 
     def __init__(self, prefix: str) -> None:
+        check(prefix.isascii() and prefix.isalnum(), "a prefix of labels has ASCII letters and digits only")
         self._prefix = prefix
         self._count = 0
 

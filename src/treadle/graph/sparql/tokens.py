@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from typing import Final, NamedTuple
 
-from treadle.errors import SparqlSyntax
+from treadle.errors import SparqlLimit, SparqlSyntax
 
 # Token kinds.
 IRIREF: Final = "iri"  # value: the text between < and >, escapes decoded
@@ -32,6 +32,9 @@ class Token(NamedTuple):
     value: str
     start: int
 
+
+TOKENS: Final = 2_000_000
+"""Of one text; each takes some 150 bytes while the request is computed."""
 
 _FUNCTION_WORDS: Final = """
     COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT STR LANG LANGMATCHES DATATYPE BOUND IRI URI BNODE RAND ABS
@@ -137,6 +140,7 @@ def tokenize(source: Source) -> list[Token]:
     Raises:
         SparqlSyntax: a character that begins no token, a word that is no keyword, a string without end, an
             unknown escape, NUL or a lone surrogate.
+        SparqlLimit: there are more than `TOKENS` of them.
     """
     text = source.text
     unfit = _UNFIT.search(text)
@@ -158,6 +162,8 @@ def tokenize(source: Source) -> list[Token]:
             append(_word(source, piece, start))
         elif kind != "end":
             append(_decoded(source, kind, piece, start))
+        if len(tokens) > TOKENS:
+            raise SparqlLimit(f"more than {TOKENS} tokens; load large data as a document instead")
     return tokens
 
 

@@ -10,7 +10,7 @@ from tests.support.hostile import BOUNDS, FORMS
 from treadle.errors import SparqlLimit
 from treadle.graph.dataset import Index
 from treadle.graph.query import Query
-from treadle.graph.sparql import limits
+from treadle.graph.sparql import limits, tokens
 from treadle.graph.sparql.update import compute_delta
 
 QUERY = "SELECT * {{ {} }}"
@@ -105,6 +105,13 @@ def test_templates_are_data() -> None:
     template = " . ".join(f"?s <http://e/p{at}> ?o" for at in range(2_000))
     read(f"CONSTRUCT {{ {template} }} WHERE {{ ?s ?p ?o }}")
     update(f"INSERT {{ {template} }} WHERE {{ ?s ?p ?o }}")
+
+
+def test_too_many_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "TOKENS", 100)
+    update("INSERT DATA { " + "<a:a> <a:a> 1 . " * 24 + "}")
+    with pytest.raises(SparqlLimit, match="more than 100 tokens"):
+        update("INSERT DATA { " + "<a:a> <a:a> 1 . " * 25 + "}")
 
 
 def test_too_long_and_too_many() -> None:
