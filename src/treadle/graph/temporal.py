@@ -34,6 +34,7 @@ _DURATION: Final = re.compile(
 _MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _YEAR_DIGITS: Final = 18
 _I64: Final = 2**63
+_MONTH_DIGITS: Final = 19  # of 2^63
 _DAY_SECONDS: Final = 86_400
 
 
@@ -216,52 +217,55 @@ def _date_text(days: int) -> str:
     return f"{_year_text(year)}-{month:02d}-{rest + 1:02d}"
 
 
+class _Beyond(Exception):
+    """A part of a duration, or their sum, is outside what the index holds."""
+
+
 def _duration(text: str) -> tuple[int | None, int | None] | None:
     """Months and fixed-point seconds, each None where the text has no such part; None: not a duration."""
     match = _DURATION.fullmatch(text)
     if match is None:
         return None
     sign, years, months, days, hours, minutes, seconds = match.groups()
-    total = _months(years, months, -1 if sign else 1)
-    rest = _seconds(days, hours, minutes, seconds, -1 if sign else 1)
-    return None if total is False or rest is False else (total, rest)
+    factor = -1 if sign else 1
+    try:
+        return _months(years, months, factor), _seconds(days, hours, minutes, seconds, factor)
+    except _Beyond:
+        return None
 
 
-def _months(years: str | None, months: str | None, sign: int) -> int | bool | None:
-    """The number of months, None without any part, False when a part or the sum does not fit 64 bits."""
+def _months(years: str | None, months: str | None, sign: int) -> int | None:
+    """The number of months, None without any part."""
     if years is None and months is None:
         return None
     total = 0
     for text, factor in ((years, 12), (months, 1)):
-        if text is None:
-            continue
-        digits = text.lstrip("0")
-        if len(digits) > 19 or int(digits or "0") >= _I64:
-            return False
-        total += sign * int(digits or "0") * factor
-        if not -_I64 <= sign * int(digits or "0") * factor < _I64 or not -_I64 <= total < _I64:
-            return False
+        digits = (text or "0").lstrip("0") or "0"
+        if len(digits) > _MONTH_DIGITS or int(digits) >= _I64:
+            raise _Beyond
+        value = sign * int(digits) * factor
+        total += value
+        if not (-_I64 <= value < _I64 and -_I64 <= total < _I64):
+            raise _Beyond
     return total
 
 
 def _seconds(
     days: str | None, hours: str | None, minutes: str | None, seconds: str | None, sign: int
-) -> int | bool | None:
-    """The fixed-point seconds, None without any part, False when a part or the sum does not fit."""
+) -> int | None:
+    """The fixed-point seconds, None without any part."""
     parts = ((days, _DAY_SECONDS), (hours, 3600), (minutes, 60), (seconds, 1))
     if all(text is None for text, _ in parts):
         return None
     total = 0
     for text, factor in parts:
-        if text is None:
-            continue
-        value = parse_fixed_point(text)
-        if value is None:
-            return False
-        value *= sign * factor
+        number = parse_fixed_point(text or "0")
+        if number is None:
+            raise _Beyond
+        value = number * sign * factor
         total += value
         if not (LOWEST <= value <= HIGHEST and LOWEST <= total <= HIGHEST):
-            return False
+            raise _Beyond
     return total
 
 
