@@ -49,6 +49,9 @@ GENERATED: tuple[Generated, ...] = (
     Generated("tools.reference:command_page", ("docs/reference/cli.md",)),
     Generated("treadle.riff.generate:files", ("src/treadle/riff/riff.table.json",)),
     Generated(
+        "treadle.riff.migrating.generate:files", ("src/treadle/riff/migrating/migrating.table.json",)
+    ),
+    Generated(
         "tools.diagnostics:pages", tuple(f"docs/reference/diagnostics/{name}.md" for name in DIAGNOSTICS)
     ),
 )

@@ -163,6 +163,7 @@ def test_a_table_grows_by_optional_columns_and_indexes(store):
         JOB._replace(columns=(*JOB.columns, Column("extra", "extra", types.U64_))),
         JOB._replace(columns=(Column("other", "other", types.UUID), *JOB.columns[1:])),
         JOB._replace(key_count=1),
+        JOB._replace(columns=(JOB.columns[1], JOB.columns[0], *JOB.columns[2:])),
         JOB._replace(tombstones=False),
         JOB._replace(indexes=(IndexSpec("by_state", (0, 2)), JOB.indexes[1])),
         JOB._replace(prefix="Job.2"),
@@ -171,6 +172,33 @@ def test_a_table_grows_by_optional_columns_and_indexes(store):
 def test_a_table_grows_in_no_other_way(tx, after):
     with pytest.raises(InvariantBroken):
         tx.alter_table(JOB, after)
+
+
+def test_a_column_may_be_added_anywhere_and_columns_change_places(store):
+    moved = WIDER._replace(
+        columns=(*JOB.columns[:2], WIDER.columns[10], *reversed(JOB.columns[2:])),
+        indexes=(
+            IndexSpec("by_state", (0, 10, 1)),
+            IndexSpec("by_printer", (0, 6), (6,)),
+            IndexSpec("new", (9,)),
+        ),
+    )
+    with store.write() as tx:
+        tx.create_table(JOB)
+        add(tx, job(1, printer=PRINTER), job(2))
+        tx.commit()
+    with store.write() as tx:
+        tx.alter_table(JOB, moved)
+        row = tx.rows(moved, [job_key(1)])[0]
+        assert row.cells == (*job_key(1), None, *reversed(job(1, printer=PRINTER)[2:]))
+        cells = (*job_key(3), 7, *reversed(job(3, state="Done")[2:]))
+        tx.write_rows(moved, [created(moved, cells), changed(moved, row, (*row.cells[:-1], "Done"))], [2, 2])
+        assert tx.probe(moved, Range("Job", "by_state", (SHOP, "Done"), 9)) == [job_key(1), job_key(3)]
+        assert tx.probe(moved, Range("Job", "by_printer", (SHOP, PRINTER), 9)) == [job_key(1)]
+        assert tx.probe(moved, Range("Job", "new", ("job 3",), 9)) == [job_key(3)]
+        tx.commit()
+    with store.read() as tx:
+        assert tx.scan(moved, job_key(2), 9) == [Row(1, cells, 2)]
 
 
 def test_a_table_loses_indexes(store):

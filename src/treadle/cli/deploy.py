@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from treadle.cli import options, screen, session
+from treadle.cli import exits, options, screen, session
 from treadle.cli.findings import coloured_findings
+from treadle.cli.progress import progress
 from treadle.cli.sources import deployable
 from treadle.cli.verbs import examples, verb_app
+from treadle.config import Config
 from treadle.errors import ContractError
+
+if TYPE_CHECKING:
+    from treadle.engine.succession import Successor
 
 app = verb_app()
 
@@ -22,6 +28,8 @@ app = verb_app()
         "treadle deploy",
         "treadle deploy shop.riff --database-url sqlite:///shop.db",
         "treadle deploy --expected-version 3",
+        "treadle deploy --dry-run",
+        "treadle deploy --migration v2.migration",
     )
 )
 def deploy(
@@ -38,6 +46,21 @@ def deploy(
             help="The version that must be active now, 0 for none; a lost race is refused.",
         ),
     ] = None,
+    migration: Annotated[
+        Path | None,
+        typer.Option(
+            "--migration",
+            metavar="FILE",
+            help="How live rows become rows of the new version; --dry-run prints one to complete.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would change, and what stands in the way.")
+    ] = False,
+    abandon: Annotated[
+        bool,
+        typer.Option("--abandon", help="Give up the migration that is under way; rows stay as they are."),
+    ] = False,
     principal: options.Principal = None,
     role: options.Role = None,
     database: options.Database = None,
@@ -50,18 +73,28 @@ def deploy(
 
     Creates the database when it is missing. Where treadle.toml has [[roles]], they replace the database's
     roles in the same transaction. A contract that is active already changes nothing. A contract that
-    cannot follow the active one is refused with the reasons, and the database stays as it is.
+    cannot follow the active one is refused with the reasons, and the database stays as it is. A migration
+    brings live rows along while the active contract serves; interrupted, it goes on when called again.
     """
     wanted = session.settings(config, database, set_)
+    if abandon:
+        _abandon(wanted, principal or "owner", role, json=json)
+        return
+    if dry_run:
+        _compare(wanted, file, json=json)
+        return
     roles = wanted.roles
     source = deployable(file, wanted)
     with session.opened(wanted, create=True) as opened:
         before = opened.version
-        with _explained(json):
+        bar = progress("rows") if migration is not None else nullcontext()
+        with _explained(json, migration), bar as shown:
             version = opened.deploy(
                 source,
                 expected_version=expected,
                 roles=roles,
+                migration=migration,
+                progress=shown,
                 principal=principal or "owner",
                 role=role,
             )
@@ -75,9 +108,52 @@ def deploy(
         screen.out(_sentence(answer, session.place(wanted)))
 
 
+def _abandon(wanted: Config, principal: str, role: str | None, *, json: bool) -> None:
+    with session.opened(wanted) as opened:
+        version = opened.abandon_migration(principal=principal, role=role)
+    if json:
+        screen.out_json({"abandoned": version or None})
+    elif version:
+        screen.out(f"the migration to version {version} is given up; rows are as they were")
+    else:
+        screen.out("no migration is under way")
+
+
+def _compare(wanted: Config, file: str | None, *, json: bool) -> None:
+    """Say what would change; exits 4 where something is refused."""
+    source = deployable(file, wanted)
+    with session.opened(wanted) as opened, _explained(json):
+        found = opened.compare(source)
+    if json:
+        screen.out_json(found.to_json())
+    else:
+        _print_changes(found)
+    if not found.possible:
+        raise typer.Exit(exits.REFUSED.code)
+
+
+_COLOURS: Final = {"compatible": "good", "migration": "mild", "refused": "bad"}
+
+
+def _print_changes(found: Successor) -> None:
+    if found.same:
+        screen.out(f"version {found.after} is active already; nothing would change")
+        return
+    screen.out(
+        f"from version {found.before} to version {found.after}" if found.before else "nothing is active yet"
+    )
+    for change in found.changes:
+        kind = screen.paint(f"{change.kind:<10}", _COLOURS[change.kind])
+        screen.out(f"  {kind}  {screen.plain(str(change))}")
+    if found.possible and found.draft:
+        screen.out("a migration to complete, for --migration:")
+        screen.out()
+        screen.out(found.draft.rstrip())
+
+
 @contextmanager
-def _explained(json: bool) -> Iterator[None]:
-    """Shows what is wrong with a contract as `check` does, before the one line that ends the verb."""
+def _explained(json: bool, migration: Path | None = None) -> Iterator[None]:
+    """Shows what is wrong with a text as `check` does, before the one line that ends the verb."""
     try:
         yield
     except ContractError as error:
@@ -87,8 +163,10 @@ def _explained(json: bool) -> Iterator[None]:
         if not json:
             screen.note(coloured_findings(error.message))
         count = "an error" if errors == 1 else f"{errors} errors"
+        of_migration = migration is not None and f"--> {migration}:" in error.message
+        text = "migration" if of_migration else "contract"
         raise ContractError(
-            f"the contract has {count}; nothing was deployed", diagnostics=error.diagnostics
+            f"the {text} has {count}; nothing was deployed", diagnostics=error.diagnostics
         ) from error
 
 

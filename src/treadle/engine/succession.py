@@ -17,6 +17,7 @@ from treadle.model.migration import Migration, Need
 from treadle.plan import evolution
 from treadle.plan.evolution import Change
 from treadle.ports.store import ReadTx
+from treadle.registry import load
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,14 @@ class Successor:
         """Whether the contract can be deployed, with a migration where one is needed."""
         return not self.refused
 
+    @property
+    def draft(self) -> str:
+        """A migration's text to complete, with `…` where a value is to be written; '' if none is needed."""
+        if not self.needs:
+            return ""
+        text: str = load("riff.migrating").draft(self.before, self.after, self.needs)
+        return text
+
     def to_json(self) -> dict[str, Any]:
         """The changes as JSON-ready values."""
         return {
@@ -54,6 +63,7 @@ class Successor:
             "after": self.after,
             "same": self.same,
             "possible": self.possible,
+            "migration": self.draft or None,
             "changes": [
                 {
                     "class": change.kind,

@@ -31,13 +31,15 @@ def named_anew(
 
 
 def grows(before: Table, after: Table) -> bool:
-    """Whether a table with rows may simply be altered: optional columns are appended, indexes go."""
-    known, kept = len(before.columns), {spec.name: spec for spec in before.indexes}
+    """Whether a table with rows may simply be altered: optional columns are added, indexes go."""
+    added = set(after.columns) - set(before.columns)
+    kept = {before.shape(spec) for spec in before.indexes}
     return (
         before._replace(columns=(), indexes=()) == after._replace(columns=(), indexes=())
-        and after.columns[:known] == before.columns
-        and all(isinstance(column.type, Optional) for column in after.columns[known:])
-        and all(kept.get(spec.name) == spec for spec in after.indexes)
+        and before.columns[: before.key_count] == after.columns[: after.key_count]
+        and set(before.columns) <= set(after.columns)
+        and all(isinstance(column.type, Optional) for column in added)
+        and kept >= {after.shape(spec) for spec in after.indexes}
     )
 
 

@@ -184,10 +184,6 @@ def _entity(before: c.Entity, after: c.Entity) -> Iterator[Change]:
     known = {field.name: field for field in after.fields}
     for field in before.fields:
         yield from _field(before.name, field, known.get(field.name), rows)
-    order = [field.name for field in before.fields if field.name in known]
-    if [field.name for field in after.fields[: len(order)]] != order:
-        remedy = "keep the order and append new fields at the end"
-        yield _refused(where, "its fields are in another order", remedy, rows)
     old = {field.name for field in before.fields}
     for field in after.fields:
         if field.name not in old and isinstance(field.type, t.Optional):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from treadle import limits
@@ -17,7 +18,7 @@ from treadle.model.facts import Cells, Key
 from treadle.model.migration import Migration, Need
 from treadle.plan.aggregates import SharedInvariant
 from treadle.plan.entities import Data, EntityPlan, InvariantPlan, UniquePlan, data_of
-from treadle.plan.expressions import Function, OutOfRange, compile_expr, misplaced
+from treadle.plan.expressions import Function, OutOfRange, compile_expr, constant, misplaced
 from treadle.plan.positions import picker, positions_of
 from treadle.ports.store import IndexSpec, Table
 
@@ -62,13 +63,12 @@ class SharedWork(NamedTuple):
 class EntityWork:
     """What a migration does with the rows of one entity.
 
-    `writes`: rows get fields, so their images are other ones; `anew`: their table is built anew beside the
-    one that is there.
+    `parts` makes each cell of an image, by its field's name. `writes`: rows get fields, so their images are
+    other ones; `anew`: their table is built anew beside the one that is there.
     """
 
     entity: str
-    fills: tuple[Function | None, ...]
-    names: tuple[str, ...]
+    parts: tuple[tuple[str, Function], ...]
     writes: bool
     anew: bool
     oversize: Callable[[Cells], bool] | None
@@ -79,13 +79,13 @@ class EntityWork:
 
     def image(self, cells: Cells) -> Cells:
         """A row's cells under the successor; raises `Unfit` where a field's value cannot be computed."""
-        added = []
-        for name, fill in zip(self.names, self.fills, strict=True):
+        image = []
+        for name, part in self.parts:
             try:
-                added.append(None if fill is None else fill(cells))
+                image.append(part(cells))
             except OutOfRange:
                 raise Unfit(f"field {name} cannot be computed: a result is out of its type's range") from None
-        return cells + tuple(added)
+        return tuple(image)
 
     def check(self, image: Cells) -> None:
         """Raise `Unfit` where the image by itself breaks a rule."""
@@ -169,7 +169,6 @@ class MigrationPlan:
     def _work(self, entity: c.Entity, shared: list[SharedWork]) -> EntityWork:
         plan = self._data.entities[entity.name]
         known = self._known[entity.name]
-        added = [member for member in entity.members if member.name not in positions_of(known)]
         fills = {
             fill.field: self._function(known, fill.value) for fill in self._migration.fills_of(entity.name)
         }
@@ -182,8 +181,7 @@ class MigrationPlan:
         )
         return EntityWork(
             entity=entity.name,
-            fills=tuple(fills.get(member.name) for member in added),
-            names=tuple(member.name for member in added),
+            parts=tuple(_parts(entity, positions_of(known), fills)),
             writes=bool(fills),
             anew=bool(fills or uniques or references or any(need.kind == "index" for need in new)),
             oversize=_oversize(plan),
@@ -201,14 +199,24 @@ class MigrationPlan:
         def leaf(expr: c.Expr) -> Function:
             match expr:
                 case c.OwnField():
-                    position = positions[expr.field]
-                    return lambda cells: cells[position]
+                    return itemgetter(positions[expr.field])
                 case c.TxTime():
                     return lambda cells: time
                 case _:
                     raise misplaced(expr)
 
         return compile_expr(value, leaf)
+
+
+def _parts(
+    entity: c.Entity, known: Mapping[str, int], fills: Mapping[str, Function]
+) -> Iterator[tuple[str, Function]]:
+    """For each field what makes its cell: the one that is there, its fill, or null."""
+    for member in entity.members:
+        if member.name in known:
+            yield member.name, itemgetter(known[member.name])
+        else:
+            yield member.name, fills.get(member.name, constant(None))
 
 
 def _reference(plan: EntityPlan, target: EntityPlan, reference: c.Reference) -> ReferenceWork:

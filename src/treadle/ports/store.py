@@ -52,6 +52,15 @@ class Table(NamedTuple):
     indexes: tuple[IndexSpec, ...] = ()
     prefix: str = ""
 
+    def shape(self, spec: IndexSpec) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        """An index by the names of its columns: what it is, wherever they stand."""
+        names = [column.name for column in self.columns]
+        return (
+            spec.name,
+            tuple(names[position] for position in spec.positions),
+            tuple(names[position] for position in spec.presence),
+        )
+
 
 class Head(NamedTuple):
     """The last log record: number (0 before the first), its time in microseconds, its hash (32 bytes)."""
@@ -184,10 +193,11 @@ class WriteTx(ReadTx, Protocol):
         """Write or remove (None) a named setting."""
 
     def create_table(self, table: Table, *, hidden: bool = False) -> None:
-        """Create an entity's table, its indexes and its readable view; a hidden one, being built, has none."""
+        """Create an entity's table, its indexes and its readable view, which a hidden one has not."""
 
     def alter_table(self, before: Table, after: Table) -> None:
-        """Bring a table to a successor's form: appended optional columns, new and removed indexes only."""
+        """Bring a table to a successor's form: more optional columns, any order of those that are no key,
+        new and removed indexes. Nothing else changes."""
 
     def replace_table(self, before: Table, built: Table, after: Table) -> None:
         """Drop `before` and put the hidden table `built` in its place, as `after`.

@@ -114,16 +114,16 @@ def check_follows(head: Head, entries: Sequence[LogEntry]) -> None:
 
 
 def check_successor(before: Table, after: Table) -> None:
-    """Raise unless `after` only appends optional columns to `before`, and has the same indexes or others."""
+    """Raise unless `after` has the columns of `before` and more optional ones, and other indexes at most."""
     same = before._replace(columns=(), indexes=()) == after._replace(columns=(), indexes=())
     check(same, f"table {before.name} may gain columns and indexes, nothing else")
-    known = len(before.columns)
-    check(after.columns[:known] == before.columns, f"the columns of table {before.name} changed")
-    added = after.columns[known:]
-    check(all(isinstance(column.type, Optional) for column in added), "an appended column is optional")
-    kept = {spec.name: spec for spec in before.indexes}
+    keys = before.columns[: before.key_count] == after.columns[: after.key_count]
+    check(keys and set(before.columns) <= set(after.columns), f"the columns of table {before.name} changed")
+    added = set(after.columns) - set(before.columns)
+    check(all(isinstance(column.type, Optional) for column in added), "an added column is optional")
+    kept = {spec.name: before.shape(spec) for spec in before.indexes}
     check(
-        all(kept.get(spec.name, spec) == spec for spec in after.indexes),
+        all(kept.get(spec.name, after.shape(spec)) == after.shape(spec) for spec in after.indexes),
         f"an index of table {before.name} changed",
     )
 

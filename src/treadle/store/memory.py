@@ -307,9 +307,10 @@ class MemoryWrite(MemoryRead):
         old = self._entity(before)
         check_successor(before, after)
         new = _EntityData(after)
-        missing = (None,) * (len(after.columns) - len(before.columns))
+        places = [before.columns.index(one) if one in before.columns else -1 for one in after.columns]
         for key, row in old.rows.items(self._sequence):
-            widened = row._replace(cells=row.cells + missing)
+            cells = (*row.cells, None)
+            widened = row._replace(cells=tuple(cells[place] for place in places))
             self._put(new.rows, key, widened)
             self._move_entries(new, row.cells[: after.key_count], None, widened)
         self._put(self._data.entities, after.name, new)

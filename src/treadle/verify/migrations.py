@@ -39,6 +39,8 @@ class Migrations:
         self._contract = contract
         self._replay = replay
         self._now: _UnderWay | None = None
+        self.brought: tuple[str, ...] = ()
+        """The entities whose rows the last deployment brought."""
 
     def record(self, stored: LogRecord, active: Deployed | None) -> Iterator[str]:
         """A record of kind `migrate`."""
@@ -75,6 +77,7 @@ class Migrations:
 
     def deployed(self, stored: LogRecord) -> Iterator[str]:
         """A record of kind `deploy`: with a migration, its rows take the place of those before."""
+        self.brought = ()
         body: Any = canonical.decode(stored.body or b"")
         named = body.get("migration") if isinstance(body, Mapping) else None
         if named is None:
@@ -86,6 +89,7 @@ class Migrations:
         for entity, work in now.plan.works.items():
             if work.writes:
                 yield from self._take(now, entity)
+                self.brought += (entity,)
         for entity, work in now.plan.works.items():
             yield from self._check(now, entity, work)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from treadle.model.canonical import pack
 from treadle.model.facts import Cells, Key, Range, Row, RowRef, UniqueRef, Verdict
@@ -20,19 +20,30 @@ class Replay:
         self.tables: Mapping[str, Table] = {}
         self._indexes: dict[tuple[str, str], list[tuple[bytes, Key]]] = {}
 
-    def use(self, tables: Mapping[str, Table], uniques: Iterable[tuple[str, str]]) -> None:
+    def use(
+        self, tables: Mapping[str, Table], uniques: Iterable[tuple[str, str]], migrated: Container[str] = ()
+    ) -> None:
         """Go on under another contract's tables and uniques, each by its entity and name.
 
-        Rows gain the columns that were appended since; entries of uniques that are gone are forgotten.
+        Rows gain the columns that are new, but those of `migrated` entities, which have them; entries of
+        uniques that are gone are forgotten.
         """
         known = set(uniques)
         self.uniques = {unique: key for unique, key in self.uniques.items() if unique[:2] in known}
-        for (entity, key), row in list(self.rows.items()):
-            width = len(tables[entity].columns) if entity in tables else len(row.cells)
-            if len(row.cells) < width:
-                self.rows[entity, key] = row._replace(cells=row.cells + (None,) * (width - len(row.cells)))
+        for entity, table in tables.items():
+            if entity not in migrated and self.tables.get(entity, table).columns != table.columns:
+                self._bring(entity, self.tables[entity], table)
         self.tables = tables
         self._indexes.clear()
+
+    def _bring(self, entity: str, before: Table, after: Table) -> None:
+        """Give the rows of an entity their cells in the order of another table's columns."""
+        places = {column.field: place for place, column in enumerate(before.columns)}
+        order = [places.get(column.field, -1) for column in after.columns]
+        for ref, row in self.rows.items():
+            if ref[0] == entity:
+                cells = (*row.cells, None)
+                self.rows[ref] = row._replace(cells=tuple(cells[place] for place in order))
 
     def row(self, entity: str, key: Key) -> Row | None:
         return self.rows.get((entity, key))

@@ -141,7 +141,7 @@ class _Walk:
             self._problem(stored.number, what)
         self._current = deployed
         uniques = ((entity.name, one.name) for entity in deployed.contract.entities for one in entity.uniques)
-        self._replay.use(deployed.tables, uniques)
+        self._replay.use(deployed.tables, uniques, self._migrations.brought)
 
     def _command(self, stored: LogRecord) -> None:
         self._check_receipt(stored)

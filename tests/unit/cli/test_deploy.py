@@ -99,3 +99,73 @@ def test_a_role_needs_the_admin_permission(project: Call) -> None:
     Path("treadle.toml").write_text(Path("treadle.toml").read_text() + WORKER)
     done = project("deploy", "--role", "worker", "--as", "someone")
     assert done.code == 4 and "admin permission" in done.err
+
+
+# Successors.
+
+PRIORITY = "migrate 1 to 2 {\n  field Job.priority = 3\n  index Job.by_priority\n}\n"
+
+
+def prioritised() -> None:
+    edit("version 1", "version 2")
+    edit("field title: string<120>", "field priority: u64 index by_priority (shop_id, priority)\n    TITLE")
+    edit("TITLE", "field title: string<120>")
+    edit("set job.title = title", "set job.title = title set job.priority = 1")
+
+
+def test_a_dry_run_lists_what_changes_and_drafts_a_migration(job: Call) -> None:
+    head = job("log", "--head").out
+    assert job("deploy", "--dry-run").out == "version 1 is active already; nothing would change\n"
+    prioritised()
+    done = job("deploy", "--dry-run")
+    assert done.code == 0 and done.out.startswith("from version 1 to version 2\n")
+    assert "  migration   Job.priority: a required field is added; make it optional<u64>" in done.out
+    assert "  compatible  command AddJob: what it does changes" in done.out
+    assert done.out.endswith("migrate 1 to 2 {\n  field Job.priority = …\n  index Job.by_priority\n}\n")
+    shown = job("deploy", "--dry-run", "--json").json
+    assert shown["possible"] and shown["migration"].startswith("migrate 1 to 2 {")
+    assert {"compatible", "migration"} == {one["class"] for one in shown["changes"]}
+    assert job("log", "--head").out == head
+
+
+def test_a_dry_run_names_what_stands_in_the_way(job: Call) -> None:
+    edit("version 1", "version 2")
+    edit("title: string<120>", "title: string<60>")
+    done = job("deploy", "--dry-run")
+    assert done.code == 4 and f"(used by Job({SHOP}, {JOB}))" in done.out
+    assert job("deploy", "--dry-run", "--json").json["possible"] is False
+
+
+def test_a_migration_brings_the_rows_along(job: Call) -> None:
+    prioritised()
+    refused = job("deploy")
+    assert refused.code == 4 and "`treadle deploy --dry-run` prints one to complete" in refused.err
+    Path("v2.migration").write_text(PRIORITY)
+    done = job("deploy", "--migration", "v2.migration", "--json")
+    assert done.code == 0 and (done.json["version"], done.json["before"]) == (2, 1)
+    assert job("row", "Job", SHOP, JOB, "--json").json["fields"]["priority"] == 3
+    assert job("verify").code == 0
+
+
+def test_a_bad_migration_is_shown_as_a_contract_is(job: Call) -> None:
+    prioritised()
+    Path("v2.migration").write_text(PRIORITY.replace("= 3", "= true"))
+    done = job("deploy", "--migration", "v2.migration")
+    assert done.code == 4 and "error C006" in done.err and "--> v2.migration:2:" in done.err
+    assert done.err.endswith("error contract_refused: the migration has an error; nothing was deployed\n")
+    missing = job("deploy", "--migration", "nowhere.migration")
+    assert missing.code != 0 and "nowhere.migration" in missing.err
+
+
+def test_a_migration_is_given_up(job: Call) -> None:
+    assert job("deploy", "--abandon").out == "no migration is under way\n"
+    prioritised()
+    edit("index by_priority", "invariant Urgent: priority > 5 index by_priority")
+    Path("v2.migration").write_text(PRIORITY.replace("}", "  invariant Job.Urgent\n}"))
+    done = job("deploy", "--migration", "v2.migration")
+    assert done.code == 4 and f"Job({SHOP}, {JOB}): invariant Urgent does not hold" in done.err
+    edit("= 3", "= 9", "v2.migration")
+    assert "a migration to version 2 is under way" in job("deploy", "--migration", "v2.migration").err
+    assert job("deploy", "--abandon").out == "the migration to version 2 is given up; rows are as they were\n"
+    assert job("deploy", "--abandon", "--json").json == {"abandoned": None}
+    assert job("verify").code == 0

@@ -62,14 +62,19 @@ def definition(table: Table, *, hidden: bool) -> list[str]:
 
 
 def alteration(before: Table, after: Table) -> list[str]:
-    """The statements that append optional columns, drop and make indexes, and make the view anew."""
+    """The statements that add optional columns, drop and make indexes, and make the view anew.
+
+    Every statement about rows names its columns, so the order in which the table has them means nothing.
+    """
     name = quoted(after.name)
-    added = after.columns[len(before.columns) :]
+    added = [column for column in after.columns if column not in before.columns]
+    old = {before.shape(spec) for spec in before.indexes}
+    new = {after.shape(spec) for spec in after.indexes}
     return [
         drop_view(before),
         *(f"ALTER TABLE {name} ADD COLUMN {_column(column)}" for column in added),
-        *(drop_index(before, spec) for spec in before.indexes if spec not in after.indexes),
-        *(index_definition(after, spec) for spec in after.indexes if spec not in before.indexes),
+        *(drop_index(before, spec) for spec in before.indexes if before.shape(spec) not in new),
+        *(index_definition(after, spec) for spec in after.indexes if after.shape(spec) not in old),
         view_definition(after),
     ]
 

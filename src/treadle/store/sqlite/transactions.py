@@ -25,8 +25,8 @@ from treadle.store.sqlite.statements import (
     drop_view,
     replacement,
 )
-from treadle.store.sqlite.views import quoted
 from treadle.store.sqlite.tallies import tally
+from treadle.store.sqlite.views import quoted
 
 _HEAD: Final = "SELECT number, time, hash FROM treadle_log ORDER BY number DESC LIMIT 1"
 _SETTING: Final = "SELECT value FROM treadle_settings WHERE name = ?"
