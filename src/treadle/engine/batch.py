@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from treadle import limits
 from treadle.access import tokens
@@ -37,6 +37,16 @@ class ClockRule(NamedTuple):
         return max(now, head.time)
 
 
+class Part(Protocol):
+    """Something besides rows and records that jobs of a batch change together, such as the graph's index."""
+
+    def write(self) -> None:
+        """Write what was decided into the transaction, just before it commits."""
+
+    def ended(self, *, committed: bool) -> None:
+        """The batch is over; unless it certainly committed, what was done in memory is taken back."""
+
+
 class Batch:
     """What jobs share while their batch runs: the transaction, the sealed time, rows, what is appended."""
 
@@ -51,6 +61,8 @@ class Batch:
         self.manual_clock = rule.clock.manual
         self.touched = False
         """Set by a job that wrote to the transaction something that is no part of the log."""
+        self.parts: list[Part] = []
+        """What jobs joined to the batch, in this order; each hears of its end."""
         self.overlay = Overlay(tx, state.deployed.tables if state.deployed else {})
         self.recorded: dict[bytes, object] = {}
         self.receipts: dict[bytes, int | None] = {}
@@ -133,9 +145,16 @@ class Batch:
     def write(self) -> None:
         """Write everything that the jobs decided into the transaction."""
         self.overlay.flush()
+        for part in self.parts:
+            part.write()
         if self._entries:
             self.tx.append_log(self._entries)
         if self._receipts:
             self.tx.write_receipts(self._receipts)
         if self._events:
             self.tx.append_events(self._events)
+
+    def ended(self, *, committed: bool) -> None:
+        """Tell every part that the batch is over."""
+        for part in reversed(self.parts):
+            part.ended(committed=committed)

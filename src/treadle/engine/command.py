@@ -46,21 +46,12 @@ class CommandJob(Job):
 
     def announce(self, batch: Batch) -> None:
         """Authorize, and tell the batch which receipts and rows this command needs."""
-        self._guarded(self._announce, batch)
+        contained(self, self._announce, batch)
 
     def step(self, batch: Batch) -> None:
         """Replay the stored answer of the key, or evaluate, record and answer."""
         if self.error is None:
-            self._guarded(self._step, batch)
-
-    def _guarded(self, act: Callable[[Batch], None], batch: Batch) -> None:
-        """Act for this command alone: what goes wrong is its own answer, never its neighbours'."""
-        try:
-            act(batch)
-        except TreadleError as error:
-            self.error = error
-        except Exception as error:  # ours, not the caller's; the batch goes on without this command
-            self.error = unexpected(error)
+            contained(self, self._step, batch)
 
     def _announce(self, batch: Batch) -> None:
         caller = batch.confirmed(self.request.caller)
@@ -281,6 +272,16 @@ def again(error: TerminalFailure) -> TerminalFailure:
     )
 
 
+def contained(job: Job, act: Callable[[Batch], None], batch: Batch) -> None:
+    """Act for one job alone: what goes wrong is its own answer, never its neighbours'."""
+    try:
+        act(batch)
+    except TreadleError as error:
+        job.error = error
+    except Exception as error:  # ours, not the caller's; the batch goes on without this job
+        job.error = unexpected(error)
+
+
 def unexpected(error: Exception) -> Internal:
     """An error of ours: the caller hears that nothing happened, the log has the place but no values."""
     _LOG.error("unexpected %s while a command was evaluated", type(error).__name__, exc_info=error)
@@ -295,4 +296,4 @@ def _reused() -> KeyReused:
     )
 
 
-__all__ = ["CommandJob", "failure", "recall", "unexpected"]
+__all__ = ["CommandJob", "contained", "failure", "recall", "unexpected"]

@@ -130,21 +130,32 @@ class Engine:
             state = self._follow(tx)
             rule = self._rule._replace(maximum_jump=None) if jobs[0].any_clock else self._rule
             batch = Batch(tx, state, rule, self._contracts)
-            for job in jobs:
-                job.announce(batch)
-            batch.load()
-            for job in jobs:
-                job.step(batch)
-            if not batch.dirty:
-                return None
+            committed = False
             try:
-                batch.write()
-                tx.commit()
-            except OutcomeUnknown:
-                raise
-            except Exception as error:  # writing failed: the block's end rolls back
-                return _Failed(error, writing=True)
+                failed = _carried_out(jobs, batch)
+                committed = failed is None
+            finally:
+                batch.ended(committed=committed)
+        return failed
+
+
+def _carried_out(jobs: list[Job], batch: Batch) -> _Failed | None:
+    """Run jobs in a batch and commit it; None if there is nothing left to store."""
+    for job in jobs:
+        job.announce(batch)
+    batch.load()
+    for job in jobs:
+        job.step(batch)
+    if not batch.dirty:
         return None
+    try:
+        batch.write()
+        batch.tx.commit()
+    except OutcomeUnknown:
+        raise
+    except Exception as error:  # writing failed: the transaction's block rolls back
+        return _Failed(error, writing=True)
+    return None
 
 
 class _Failed(NamedTuple):
