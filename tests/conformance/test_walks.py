@@ -27,6 +27,7 @@ TABLE = TABLE._replace(
     indexes=(
         IndexSpec("plain", (AT["colour"], AT["big"])),
         IndexSpec("keyed", (AT["flag"], AT["signed"], AT["name"])),
+        IndexSpec("first", (AT["flag"], AT["id"])),
         IndexSpec("optional", (AT["o_colour"], AT["o_at"], AT["o_big"])),
         IndexSpec("present", (AT["flag"], AT["o_amount"]), (AT["o_amount"],)),
         IndexSpec("texts", (AT["o_name"],)),

@@ -50,7 +50,7 @@ def _leading(walk: Walk) -> tuple[Any, ...]:
 
     An entry holds the whole key after the index fields, so a fixed field of the key stands there again.
     """
-    if walk.along is None or len(walk.fixed) <= len(walk.along.positions):
+    if walk.along is None or len(walk.fixed) < len(walk.along.positions):
         return walk.fixed
     known = dict(zip(walk.columns, walk.fixed, strict=False))
     leading = list(walk.fixed[: len(walk.along.positions)])
