@@ -243,7 +243,7 @@ def test_a_snapshot_that_is_open_during_a_failed_flush_goes_on(bench: Bench):
 
 
 def test_a_background_checkpoint_that_fails_is_made_good(bench: Bench, monkeypatch):
-    monkeypatch.setattr("treadle.store.sqlite.checkpoint.PAGES_OF_SMALL", 10)
+    monkeypatch.setattr("treadle.store.sqlite.checkpoint.PAGES", 10)
     store = open_database(bench.fresh(), vfs=bench.disk.name)
     bench.disk.arm(Fault(1, "error", frozenset({"sync"})))
     answers = Answers({0: "acknowledged"})

@@ -127,7 +127,7 @@ def _check_whole(tx: ReadTx, table: Table | None, number: int, record: int | Non
 
 def write_for_ever(path: str, acknowledged: Any, first: int) -> None:
     """In a process of its own: write batches until killed, and send the number of each that is durable."""
-    checkpoint.PAGES_OF_SMALL = 40  # type: ignore[misc] # the checkpoints are to be met by the kill as well
+    checkpoint.PAGES = 40  # type: ignore[misc] # the checkpoints are to be met by the kill as well
     store = open_database(path)
     acknowledged.send("ready")
     for number in itertools.count(first):

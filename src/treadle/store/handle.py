@@ -89,13 +89,18 @@ class Turn:
         return self._owner == threading.get_ident()
 
 
+def ended() -> Closed:
+    """The error of a transaction that is used after its block."""
+    return Closed("this transaction has ended; use it only inside its `with` block")
+
+
 class Ended:
     """Stands where a transaction's resources were once its block has been left: every use raises `Closed`."""
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> object:
-        raise Closed("this transaction has ended; use it only inside its `with` block")
+        raise ended()
 
 
 ENDED = Ended()

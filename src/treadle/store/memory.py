@@ -32,6 +32,7 @@ from treadle.store.handle import (
     check_follows,
     check_successor,
     deadline,
+    ended,
     no_table,
 )
 from treadle.store.memory_queries import MemoryWalks
@@ -175,7 +176,12 @@ class MemoryRead(MemoryWalks):
         """The items, one at a time; asking for one after the block's end raises `Closed`."""
         for item in items:
             yield item
-            self._data.sequence  # noqa: B018 - what stands there after the end answers nothing
+            self._check_open()
+
+    def _check_open(self) -> None:
+        """Raise `Closed` after the block's end."""
+        if self._data is ENDED:
+            raise ended()
 
     def events(
         self, name: str, partition: bytes | None, after: tuple[int, int], limit: int

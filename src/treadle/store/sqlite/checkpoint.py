@@ -17,6 +17,7 @@ from typing import Final
 
 import apsw
 
+from treadle import limits
 from treadle.errors import TreadleError
 from treadle.store.sqlite import files, schema
 from treadle.store.sqlite.failures import NO_ROOM
@@ -24,15 +25,18 @@ from treadle.store.sqlite.failures import NO_ROOM
 PAGES: Final = 4_000
 """So many pages written make a checkpoint worth while (16 MB): many of them are the same page again."""
 
-PAGES_OF_SMALL: Final = 1_000
-"""The same while commits are small: writing over a log that is short flushes faster than making it longer."""
+LONG_LOG: Final = 8_000
+"""From so many pages on, the log is to begin anew."""
 
-SMALL_COMMIT: Final = 32
-"""Commits of fewer pages than this, on average, are small."""
+BUSY_PAGES: Final = 500
+"""Once so many pages were written, the log is given room ahead."""
 
-LONG_LOG: Final = 4
-"""The log is to begin anew when it is so many times as long as what makes a checkpoint worth while."""
+ROOM: Final = (LONG_LOG + PAGES) * (schema.PAGE_BYTES + 24)
+"""How much (49 MB): a commit flushes twice as fast when it does not make the file longer."""
 
+_PIECE: Final = bytes(1 * limits.MIB)
+_PLENTY: Final = 20
+"""Room is made ahead only while the disk has this many times as much left."""
 
 _SETTLE_MS: Final = 500
 """How long settling waits for open snapshots at a time."""
@@ -56,8 +60,7 @@ class Checkpointer:
         self._failed = weakref.WeakMethod(failed)
         self._connection: apsw.Connection | None = None
         self._written = 0
-        self._commits = 0
-        self._long = LONG_LOG * PAGES
+        self._has_room = place.vfs is not None  # another VFS's files are not ours to touch
         self._wake = threading.Event()
         self._ending = False
         self._thread: threading.Thread | None = None
@@ -67,18 +70,10 @@ class Checkpointer:
     def wrote(self, pages: int) -> None:
         """Note that a commit wrote so many pages; wakes the thread when there is enough to do."""
         self._written += pages
-        self._commits += 1
-        if self._written >= PAGES_OF_SMALL:
-            small = self._written < SMALL_COMMIT * self._commits
-            if small or self._written >= PAGES:
-                self._due(PAGES_OF_SMALL if small else PAGES)
-
-    def _due(self, pages: int) -> None:
-        self._written, self._commits = 0, 0
-        self._long = LONG_LOG * pages
-        self._wake.set()
-        if self._thread is None:
-            self._start()
+        if self._written >= PAGES or (self._written >= BUSY_PAGES and not self._has_room):
+            self._wake.set()
+            if self._thread is None:
+                self._start()
 
     def _start(self) -> None:
         with self._starting:
@@ -95,7 +90,7 @@ class Checkpointer:
             try:
                 if self._connection is None:
                     self._connection = files.connect_writer(self._place)
-                self._checkpoint(self._connection)
+                self._work(self._connection)
             except apsw.BusyError:
                 pass  # another process is at it
             except apsw.Error as error:
@@ -115,12 +110,51 @@ class Checkpointer:
         """The connection that it has, if it has one."""
         return [] if self._connection is None else [self._connection]
 
+    def _work(self, connection: apsw.Connection) -> None:
+        if not self._has_room:
+            self._has_room = True
+            self._make_room(connection)
+        if self._written >= PAGES:
+            self._written = 0
+            self._checkpoint(connection)
+
     def _checkpoint(self, connection: apsw.Connection) -> None:
         pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         turn = self._turn()
-        if pages >= self._long and moved and turn is not None:
+        if pages >= LONG_LOG and moved and turn is not None:
             with turn():
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+    def _make_room(self, connection: apsw.Connection) -> None:
+        """Make the log's file longer, by zeros that mean nothing to SQLite, piece by piece between writers.
+
+        Only who has SQLite's write lock makes the log longer, so nobody else does meanwhile.
+        """
+        with suppress(OSError):
+            disk = os.statvfs(self._place.path)
+            if disk.f_bavail * disk.f_frsize < _PLENTY * ROOM:
+                return
+            file = os.open(self._place.path + "-wal", os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                while self._grow(connection, file):
+                    os.fdatasync(file)
+            finally:
+                os.close(file)
+
+    def _grow(self, connection: apsw.Connection, file: int) -> bool:
+        """Append one piece; false if there is room enough."""
+        turn = self._turn()
+        if turn is None or self._ending:
+            return False
+        with turn():
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                size = os.fstat(file).st_size
+                if size < ROOM:
+                    os.pwrite(file, _PIECE, size)
+            finally:
+                connection.execute("ROLLBACK")
+        return size < ROOM
 
     def end(self) -> None:
         """Stop the thread and wait for it. A forked child has none, and must not touch its locks."""

@@ -199,7 +199,8 @@ class SqliteStore:
     def _check_file(self) -> None:
         """What is written to a file that has lost its name would be lost with it."""
         try:
-            moved = files.identity(self._place) != self._file
+            found = os.stat(self._place.path)
+            moved = (found.st_dev, found.st_ino) != self._file
         except FileNotFoundError:
             moved = True
         except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -84,7 +85,9 @@ def test_a_programs_open_snapshot_is_no_hindrance(store, path):
 
 
 def test_the_log_begins_anew_under_steady_writing(store, path, monkeypatch):
-    monkeypatch.setattr("treadle.store.sqlite.checkpoint.PAGES_OF_SMALL", 50)
+    monkeypatch.setattr("treadle.store.sqlite.checkpoint.PAGES", 50)
+    monkeypatch.setattr("treadle.store.sqlite.checkpoint.LONG_LOG", 100)
+    monkeypatch.setattr("treadle.store.sqlite.checkpoint.ROOM", 0)
     append(store, 400, 8000)
     written = 400 * 4 * 4096
     assert os.path.getsize(path + "-wal") < written / 3
@@ -93,16 +96,44 @@ def test_the_log_begins_anew_under_steady_writing(store, path, monkeypatch):
 
 
 def test_a_forgotten_handle_ends_its_thread(path, monkeypatch):
-    monkeypatch.setattr("treadle.store.sqlite.checkpoint.PAGES_OF_SMALL", 5)
+    monkeypatch.setattr("treadle.store.sqlite.checkpoint.PAGES", 5)
     before = threading.active_count()
     store = open_database(path)
     append(store, 10)
     assert threading.active_count() == before + 1
     gone = weakref.ref(store)
     del store
-    gc.collect()
+    for _ in range(100):  # the thread may be in the middle of something
+        gc.collect()
+        if gone() is None and threading.active_count() == before:
+            break
+        time.sleep(0.02)
     assert gone() is None
     assert threading.active_count() == before
+
+
+def test_a_busy_log_has_room_ahead(store, path, monkeypatch):
+    monkeypatch.setattr("treadle.store.sqlite.checkpoint.BUSY_PAGES", 20)
+    monkeypatch.setattr("treadle.store.sqlite.checkpoint.ROOM", 3_000_000)
+    append(store, 3)
+    assert os.path.getsize(path + "-wal") < 1_000_000
+    append(store, 20)
+    for _ in range(200):
+        append(store)
+        if os.path.getsize(path + "-wal") >= 3_000_000:
+            break
+        time.sleep(0.01)
+    size = os.path.getsize(path + "-wal")
+    assert 3_000_000 <= size < 4_200_000
+    append(store, 30)
+    assert os.path.getsize(path + "-wal") == size
+    shutil.copy(path, path + ".copy")  # as a crash leaves them
+    shutil.copy(path + "-wal", path + ".copy-wal")
+    again = open_database(path + ".copy")
+    with again.read() as tx, store.read() as original:
+        assert list(tx.log(1, 10_000)) == list(original.log(1, 10_000))
+        assert tx.head().number > 53
+    again.close()
 
 
 def test_closing_waits_for_writers_and_lets_readers_finish(path):
@@ -156,7 +187,7 @@ FORK = """
     import os, sys
     from tests.support.tables import entry
     from treadle.store.sqlite import checkpoint, open_database
-    checkpoint.PAGES_OF_SMALL = 3
+    checkpoint.PAGES = 3
     store = open_database(sys.argv[1])
     def append():
         with store.write() as tx:
