@@ -147,7 +147,8 @@ async def lines(port: int, path: str, token: str) -> tuple[int, float]:
     began = time.monotonic()
     writer.write(
         f"POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n"
-        f"content-type: application/jsonl\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+        "content-type: application/jsonl\r\nconnection: close\r\n"
+        f"content-length: {len(body)}\r\n\r\n".encode()
     )
 
     async def send() -> None:

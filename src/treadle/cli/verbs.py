@@ -29,16 +29,23 @@ class Verb(NamedTuple):
 
 CONTRACT: Final = "Write a contract"
 DATABASE: Final = "Use a database"
+SERVER: Final = "Serve it"
 SETUP: Final = "Look after it"
 
 VERBS: Final = (
     Verb("new", CONTRACT, "Start a project: a contract, settings, a test."),
     Verb("check", CONTRACT, "Say what is wrong with a contract, and where."),
+    Verb("format", CONTRACT, "Lay contracts and queries out in the one layout."),
     Verb("explain", CONTRACT, "Say in words what a command does."),
+    Verb("diagram", CONTRACT, "Draw a workflow: its states, its steps, its lease."),
+    Verb("schema", CONTRACT, "Print the JSON Schema of every command's input and outcomes."),
     Verb("deploy", DATABASE, "Put a contract and its roles into force."),
     Verb("run", DATABASE, "Run a command, or many."),
     Verb("row", DATABASE, "Show one row and its revision."),
     Verb("log", DATABASE, "Show what happened: who, when, which outcome."),
+    Verb("serve", SERVER, "Answer requests over HTTP."),
+    Verb("dev", SERVER, "Serve while you write: deploys each change."),
+    Verb("token", SERVER, "Give, list, rotate and end tokens."),
     Verb("verify", SETUP, "Check the whole history against itself."),
     Verb("backup", SETUP, "Copy the database while it is in use."),
     Verb("restore", SETUP, "Make a backup a new database."),

@@ -14,14 +14,14 @@ FREE, HELD, LAPSED = 0, 1, 2
 
 
 class Tally(NamedTuple):
-    """Rows of one state and hold: how many, the first record that wrote one, the first lease that ends.
+    """`rows` rows of one state and hold, the first record that wrote one, the first lease that ends.
 
     `hold` is `FREE` (nobody's), `HELD` (a lease that lasts) or `LAPSED` (one whose time is over).
     """
 
     state: Cell
     hold: int
-    count: int
+    rows: int
     commit: int
     until: int | None
 
@@ -66,4 +66,4 @@ def add(found: dict[tuple[Cell, int], Tally], key: tuple[Cell, int], commit: int
         found[key] = Tally(*key, 1, commit, until)
         return
     first = known.until if until is None else until if known.until is None else min(until, known.until)
-    found[key] = known._replace(count=known.count + 1, commit=min(commit, known.commit), until=first)
+    found[key] = known._replace(rows=known.rows + 1, commit=min(commit, known.commit), until=first)

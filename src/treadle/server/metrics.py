@@ -5,11 +5,19 @@ What this process answers is counted as it goes; what the database holds comes f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
@@ -33,61 +41,104 @@ HELP: Final = {
 
 
 class Metrics:
-    """What a process counts of its own answers."""
+    """What a process counts of its own answers, on its loop alone, and so without a lock."""
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        self._requests = Counter(
-            "treadle_http_requests", "Requests answered.", ("route", "method", "status"), registry=registry
-        )
-        self._seconds = Histogram(
-            "treadle_http_request_seconds", "From a request's head to the end of its answer.", ("route",),
-            registry=registry, buckets=BUCKETS,
-        )  # fmt: skip
-        self._replays = Counter(
-            "treadle_replays", "Stored answers given again by this process, by command.", ("command",),
-            registry=registry,
-        )  # fmt: skip
-        self._problems = Counter(
-            "treadle_problems", "Problems answered, by code.", ("code",), registry=registry
-        )
-        self._refusals = Counter(
-            "treadle_guard_refusals", "Updates that the graph's guard refused, by reason.", ("reason",),
-            registry=registry,
-        )  # fmt: skip
-        info = Gauge("treadle_build_info", "The version that runs.", ("version",), registry=registry)
-        info.labels(__version__).set(1)
-        self._children: dict[tuple[Any, ...], Any] = {}
+        self.registry = CollectorRegistry()
+        self._requests: Counter[tuple[str, str, str]] = Counter()
+        self._durations: dict[str, Durations] = {}
+        self._replays: Counter[tuple[str]] = Counter()
+        self._problems: Counter[tuple[str]] = Counter()
+        self._refusals: Counter[tuple[str]] = Counter()
+        self.registry.register(_Answers(self.families))
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count an answered request."""
-        key = (route, method, status)
-        pair = self._children.get(key)
-        if pair is None:
-            pair = self._requests.labels(route, method, str(status)), self._seconds.labels(route)
-            self._children[key] = pair
-        pair[0].inc()
-        pair[1].observe(seconds)
+        self._requests[route, method, str(status)] += 1
+        durations = self._durations.get(route)
+        if durations is None:
+            durations = self._durations[route] = Durations()
+        durations.add(seconds)
 
     def answered(self, command: str, answer: Any) -> None:
         """Count a command's answer; the command is one that the contract declares."""
         if getattr(answer, "replayed", False):
-            self._replays.labels(command).inc()
+            self._replays[command,] += 1
 
     def problem(self, error: TreadleError) -> None:
         """Count a problem, and a refusal of the guard by its reason."""
-        self._problems.labels(error.code).inc()
+        self._problems[error.code,] += 1
         if isinstance(error, Refused):
-            self._refusals.labels(error.reason).inc()
+            self._refusals[error.reason,] += 1
 
     def observe(self, sampler: Sampler, process: Process) -> None:
         """Add what the store and this process say of themselves when they are asked."""
-        self.registry.register(_Sampled(sampler))
-        self.registry.register(_Process(process))
+        self.registry.register(_Answers(lambda: sampled(sampler.sample())))
+        self.registry.register(_Answers(lambda: gauges(process)))
 
     def render(self) -> bytes:
         """The text that Prometheus reads; samples the store."""
         return generate_latest(self.registry)
+
+    def families(self) -> Iterator[Metric]:
+        """What was counted, as metrics."""
+        for name, text, labels, counts in (
+            ("http_requests", "Requests answered.", ("route", "method", "status"), self._requests),
+            ("replays", "Stored answers given again, by command.", ("command",), self._replays),
+            ("problems", "Problems answered, by code.", ("code",), self._problems),
+            ("guard_refusals", "Updates that the graph's guard refused.", ("reason",), self._refusals),
+        ):
+            yield counter(name, text, labels, counts)
+        family = HistogramMetricFamily(
+            "treadle_http_request_seconds",
+            "From a request's head to the end of its answer.",
+            labels=("route",),
+        )
+        for route, durations in sorted(self._durations.items()):
+            family.add_metric((route,), durations.buckets(), durations.total)
+        yield family
+        info = GaugeMetricFamily("treadle_build_info", "The version that runs.", labels=("version",))
+        info.add_metric((__version__,), 1)
+        yield info
+
+
+class Durations:
+    """How many requests took how long, in seconds."""
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(BUCKETS) + 1)
+        self.total = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count one request."""
+        self._counts[bisect_left(BUCKETS, seconds)] += 1
+        self.total += seconds
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """For each bound, how many were not longer."""
+        bounds = [*map(str, BUCKETS), "+Inf"]
+        return list(zip(bounds, map(float, accumulate(self._counts)), strict=True))
+
+
+def counter(name: str, text: str, labels: Sequence[str], counts: Mapping[Any, int]) -> Metric:
+    """A counter with these labels."""
+    family = CounterMetricFamily(f"treadle_{name}", text, labels=labels)
+    for values, count in sorted(counts.items()):
+        family.add_metric(values, count)
+    return family
+
+
+class _Answers(Collector):
+    """Metrics that are made when they are asked for."""
+
+    def __init__(self, make: Callable[[], Iterable[Metric]]) -> None:
+        self._make = make
+
+    def describe(self) -> list[Metric]:
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        return self._make()
 
 
 class Process:
@@ -98,50 +149,28 @@ class Process:
         raise NotImplementedError
 
 
-class _Process(Collector):
-    def __init__(self, process: Process) -> None:
-        self._process = process
-
-    def describe(self) -> list[Metric]:
-        return []
-
-    def collect(self) -> Iterator[Metric]:
-        for name, (text, value) in self._process.gauges().items():
-            yield GaugeMetricFamily(f"treadle_{name}", text, value=value)
+def gauges(process: Process) -> Iterator[Metric]:
+    """What a process holds, as metrics."""
+    for name, (text, value) in process.gauges().items():
+        yield GaugeMetricFamily(f"treadle_{name}", text, value=value)
 
 
-class _Sampled(Collector):
+def sampled(sample: Sample) -> Iterator[Metric]:
     """What the store says, as metrics."""
-
-    def __init__(self, sampler: Sampler) -> None:
-        self._sampler = sampler
-
-    def describe(self) -> list[Metric]:
-        return []
-
-    def collect(self) -> Iterator[Metric]:
-        sample = self._sampler.sample()
-        yield from _counters(sample)
-        yield from _items(sample)
-        yield GaugeMetricFamily("treadle_log_head", "The number of the last log record.", value=sample.head)
-        yield GaugeMetricFamily(
-            "treadle_sample_lag_records", "Log records that the counters do not hold yet.", value=sample.lag
-        )
-        yield GaugeMetricFamily(
-            "treadle_clock_floor_seconds",
-            "How far the last commit's time is ahead of the clock (negative: behind it).",
-            value=sample.floor,
-        )
-        if sample.wal is not None:
-            yield GaugeMetricFamily("treadle_wal_bytes", "Size of the write-ahead log.", value=sample.wal)
-
-
-def _counters(sample: Sample) -> Iterator[Metric]:
     for name, labels in COUNTERS.items():
-        family = CounterMetricFamily(f"treadle_{name}", HELP[name], labels=labels)
-        for values, count in sorted(sample.counters[name].items()):
-            family.add_metric(values, count)
-        yield family
+        yield counter(name, HELP[name], labels, sample.counters[name])
+    yield from _items(sample)
+    yield GaugeMetricFamily("treadle_log_head", "The number of the last log record.", value=sample.head)
+    yield GaugeMetricFamily(
+        "treadle_sample_lag_records", "Log records that the counters do not hold yet.", value=sample.lag
+    )
+    yield GaugeMetricFamily(
+        "treadle_clock_floor_seconds",
+        "How far the last commit's time is ahead of the clock (negative: behind it).",
+        value=sample.floor,
+    )
+    if sample.wal is not None:
+        yield GaugeMetricFamily("treadle_wal_bytes", "Size of the write-ahead log.", value=sample.wal)
 
 
 def _items(sample: Sample) -> Iterator[Metric]:

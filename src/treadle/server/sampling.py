@@ -233,13 +233,13 @@ def _items(tx: ReadTx, deployed: Deployed, now: int) -> Iterator[Items]:
         kind = table.columns[places.state].type
         counts = dict.fromkeys(variants[kind.name] if isinstance(kind, Enum) else (), 0)
         for each in tallies:
-            counts[each.state] = counts.get(each.state, 0) + each.count
+            counts[each.state] = counts.get(each.state, 0) + each.rows
         open_ = [each for each in tallies if each.state not in final_states(workflow)]
         yield Items(
             workflow.name,
             counts,
-            sum(each.count for each in open_ if each.hold == HELD),
-            sum(each.count for each in open_ if each.hold == LAPSED),
+            sum(each.rows for each in open_ if each.hold == HELD),
+            sum(each.rows for each in open_ if each.hold == LAPSED),
             _oldest(tx, open_, now),
         )
 
