@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from treadle.access.roles import Role
     from treadle.engine.grants import Tokens
     from treadle.engine.succession import Successor
+    from treadle.doctor import Finding
     from treadle.history import Entry
     from treadle.model.contract import Contract
     from treadle.portability import BackedUp, Exported, Imported, ImportPlan, Restored
@@ -431,6 +432,14 @@ class Database:
     def streams(self, *, principal: str = "owner", role: str | None = None) -> Streams:
         """The streams as an operator sees them: consumers, dead letters, how long events stay."""
         found: Streams = load("streams").Streams(self._engine, Caller(principal, role))
+        return found
+
+    def doctor(self) -> list[Finding]:
+        """What an operator should know about clock, file, disk, tokens, principals and leases.
+
+        Each finding has `.level` (error, warning, note), `.code`, `.what` and `.remedy`; the gravest first.
+        """
+        found: list[Finding] = load("doctor").examine(self._engine)
         return found
 
     def confirm_clock(self, *, principal: str = "owner", role: str | None = None) -> int:

@@ -15,6 +15,7 @@ PARTS: Final = {
     "grants": "treadle.engine.grants",
     "evolving": "treadle.engine.evolving",
     "portability": "treadle.portability",
+    "doctor": "treadle.doctor",
     "clock": "treadle.store.clock",
     "ids": "treadle.store.ids",
     "queries": "treadle.queries",

@@ -47,6 +47,7 @@ VERBS: Final = (
     Verb("dev", SERVER, "Serve while you write: deploys each change."),
     Verb("token", SERVER, "Give, list, rotate and end tokens."),
     Verb("verify", SETUP, "Check the whole history against itself."),
+    Verb("doctor", SETUP, "Say what an operator should know."),
     Verb("backup", SETUP, "Copy the database while it is in use."),
     Verb("restore", SETUP, "Make a backup a new database."),
     Verb("export", SETUP, "Write all rows and events as text."),
