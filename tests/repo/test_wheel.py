@@ -34,7 +34,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         shipped = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert shipped == {path.removeprefix("src/") for path in tracked() if path.startswith("src/")}
+    package = {path.removeprefix("src/") for path in tracked() if path.startswith("src/")}
+    assert shipped == package | {page.replace(PAGES, "treadle/docs/diagnostics") for page in pages()}
+
+
+PAGES = "docs/reference/diagnostics"
+
+
+def pages() -> set[str]:
+    """The pages of diagnostics, which `treadle explain` shows."""
+    return {path for path in tracked() if path.startswith(f"{PAGES}/")}
 
 
 def test_the_wheel_names_the_command_and_the_licence(wheel: Path) -> None:

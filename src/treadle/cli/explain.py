@@ -1,4 +1,4 @@
-"""`treadle explain`: the plan of a command in words."""
+"""`treadle explain`: the plan of a command in words, or what a finding's code means."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from typing import Annotated, Any
 
 import typer
 
-from treadle.cli import exits, options, screen, session
-from treadle.cli.findings import coloured_findings
-from treadle.cli.sources import read_source
+from treadle.cli import options, screen, session
+from treadle.cli.sources import compiled
 from treadle.cli.verbs import examples, verb_app
 from treadle.registry import load
 
 app = verb_app()
 
 
-@app.command(epilog=examples("treadle explain Claim", "treadle explain shop.riff Claim"))
+@app.command(
+    epilog=examples("treadle explain Claim", "treadle explain shop.riff Claim", "treadle explain C035")
+)
 def explain(
     words: Annotated[
         list[str],
         typer.Argument(
-            metavar="[FILE] COMMAND", help="The contract (else contract.source), and a command of it."
+            metavar="[FILE] COMMAND",
+            help="The contract (else contract.source), and a command of it; or the code of a finding.",
         ),
     ],
     config: options.ConfigFile = None,
@@ -32,20 +34,32 @@ def explain(
     """Say in words what a command does.
 
     What it reads, what it locks, what it checks in which order and answers then, what it writes, and what
-    it may answer at all. It is made from the plan that runs.
+    it may answer at all. It is made from the plan that runs. Of a code of `treadle check` it shows the
+    page: what the code means, a contract that is refused for it, and the same put right.
     """
     if len(words) > 2:
         raise typer.BadParameter("name a command, or a contract's file and a command")
+    page = load("riff.pages").page(words[0]) if len(words) == 1 else None
+    if page is not None:
+        _show_page(words[0], page.read_text(encoding="utf-8"), json=json)
+        return
     file, name = (None, words[0]) if len(words) == 1 else (words[0], words[1])
-    source = read_source(file, session.settings(config, pairs=set_))
-    compiled: Any = load("riff").compile_contract(source.data, source.name)
-    if compiled.contract is None:
-        screen.note(coloured_findings(compiled.render()))
-        raise typer.Exit(exits.FAILED.code)
-    lines = load("explain").explain(load("plan").build(compiled.contract), name)
+    contract = compiled(file, session.settings(config, pairs=set_))
+    lines = load("explain").explain(load("plan").build(contract), name)
     if json:
         screen.out_json({"command": name, "lines": [line._asdict() for line in lines]})
-        return
+    else:
+        _show(lines)
+
+
+def _show_page(code: str, text: str, *, json: bool) -> None:
+    if json:
+        screen.out_json({"code": code, "page": text})
+    else:
+        screen.out(text.rstrip("\n"))
+
+
+def _show(lines: Any) -> None:
     for section, members in groupby(lines, key=lambda line: line.section):
         if section != "command":
             screen.out(screen.strong(section))

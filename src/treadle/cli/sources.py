@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
+from treadle.cli import exits, screen
+from treadle.cli.findings import coloured_findings
 from treadle.config import Config
 from treadle.errors import Malformed
 from treadle.limits import SOURCE_BYTES
+from treadle.registry import load
 
 STDIN = "-"
 
@@ -34,6 +38,34 @@ def read_source(file: str | None, wanted: Config) -> Source:
     path = _path(file, wanted)
     with path.open("rb") as stream:
         return Source(stream.read(SOURCE_BYTES + 1), shown(path))
+
+
+def compiled(file: str | None, wanted: Config) -> Any:
+    """The checked contract of a source; one with errors shows them and ends the verb.
+
+    Raises as `read_source` does.
+    """
+    source = read_source(file, wanted)
+    made: Any = load("riff").compile_contract(source.data, source.name)
+    if made.contract is None:
+        screen.note(coloured_findings(made.render()))
+        raise typer.Exit(exits.FAILED.code)
+    return made.contract
+
+
+def named(words: Sequence[str], what: str) -> tuple[str | None, str | None]:
+    """The file and the name that the words of a verb give; one word is a file if it can be one."""
+    match words:
+        case []:
+            return None, None
+        case [file, name]:
+            return file, name
+        case [word] if word == STDIN or "." in word or "/" in word or Path(word).exists():
+            return word, None
+        case [word]:
+            return None, word
+        case _:
+            raise typer.BadParameter(f"name a contract's file and {what} of it")
 
 
 def deployable(file: str | None, wanted: Config) -> str | Path:

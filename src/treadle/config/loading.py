@@ -67,6 +67,16 @@ class Config:
         return self.folder / source if origin.startswith("file ") else Path(source)
 
     @property
+    def query_files(self) -> tuple[Path, ...]:
+        """The files that the patterns of `contract.queries` name, sorted. Raises `ConfigError`."""
+        try:
+            return tuple(
+                sorted({path for each in self["contract.queries"] for path in self.folder.glob(each)})
+            )
+        except (NotImplementedError, ValueError) as error:
+            raise ConfigError("contract.queries: patterns start from the file's folder") from error
+
+    @property
     def roles(self) -> tuple[Role, ...] | None:
         """The `[[roles]]` tables; None where there are none. Raises `ConfigError`."""
         tables = self["roles"]

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from treadle.errors import UnknownName
 from treadle.model import contract as c
@@ -18,7 +18,7 @@ from treadle.text import nearest
 if TYPE_CHECKING:
     from treadle.plan import Plan
 
-Section: TypeAlias = Literal["command", "reads", "locks", "checks", "writes", "answers", "tables"]
+Section: TypeAlias = Literal["command", "access", "reads", "locks", "checks", "writes", "answers", "tables"]
 
 
 class Line(NamedTuple):
@@ -32,22 +32,33 @@ class Line(NamedTuple):
 
 def explain(plan: Plan, name: str) -> list[Line]:
     """The plan of the command `name`; raises `UnknownName` for one that the contract does not declare."""
+    if name in plan.reimports:
+        return list(_reimport(plan, plan.reimports[name].declaration))
     found = plan.commands.get(name)
     if found is None:
-        raise UnknownName(f"no command {name} in contract {plan.contract.name}{nearest(name, plan.commands)}")
+        known = [*plan.commands, *plan.reimports]
+        raise UnknownName(f"no command {name} in contract {plan.contract.name}{nearest(name, known)}")
     command, entities = found.declaration, plan.entities
     lines = list(_header(command))
+    lines += _access(command, plan.contract.row_policies)
     lines += _reads(command, entities, ranges=found.ranges)
     lines += _locks(command, entities)
     lines += _Checks(command, entities).lines()
     lines += _writes(command, entities)
-    lines += [Line("answers", 0, f"{each.name} ({_fields(each)})", each.name) for each in command.outcomes]
-    touched = {binding.entity for binding in _bindings(command)}
+    lines += _answers(command.outcomes)
+    lines += _tables(plan, {binding.entity for binding in _bindings(command)})
+    return lines
+
+
+def _answers(outcomes: Sequence[c.OutcomeDecl]) -> Iterator[Line]:
+    yield from (Line("answers", 0, f"{each.name} ({_fields(each)})", each.name) for each in outcomes)
+
+
+def _tables(plan: Plan, touched: Collection[str]) -> Iterator[Line]:
     for table in plan.tables:
         if table.entity in touched:
             renamed = [f"{each.field} as {each.name}" for each in table.columns if each.field != each.name]
-            lines.append(Line("tables", 0, f"{table.entity} is table {table.name}{_aside(renamed)}"))
-    return lines
+            yield Line("tables", 0, f"{table.entity} is table {table.name}{_aside(renamed)}")
 
 
 def _aside(parts: Sequence[str]) -> str:
@@ -76,6 +87,62 @@ def _header(command: c.Command) -> Iterator[Line]:
         yield Line("command", 1, f"service {service.name}: {service.kind}, sealed before it runs")
     if command.loop is not None:
         yield Line("command", 1, f"for each {command.loop.element} in {command.loop.input}, all or nothing")
+
+
+_OPERATIONS: Final = {
+    "read": ("read",),
+    "create": ("create",),
+    "mutate": ("read", "update"),
+    "delete": ("read", "delete"),
+    "init_or_mutate": ("read", "create", "update"),
+    "observe": ("read", "create", "update"),
+}
+_REFUSED: Final = {"read": "a row that this hides looks absent"}
+_DENIED: Final = "else denied, and nothing is recorded"
+
+
+def _access(command: c.Command, policies: Sequence[c.RowPolicy]) -> Iterator[Line]:
+    """What row policies allow a caller here; an operation without a rule is not allowed."""
+    seen: dict[tuple[str, str], None] = {}
+    for binding in _bindings(command):
+        seen.update(dict.fromkeys((binding.entity, each) for each in _OPERATIONS[binding.kind]))
+    for entity, operation in seen:
+        own = [policy for policy in policies if policy.entity == entity]
+        rules = [rule for policy in own for rule in policy.rules if rule.operation == operation]
+        if own:
+            when = " or ".join(words.expression(rule.expr) for rule in rules)
+            text = f"only when {when}" if rules else "never"
+            yield Line("access", 0, f"{operation} {entity} {text}; {_REFUSED.get(operation, _DENIED)}")
+
+
+def _reimport(plan: Plan, reimport: c.Reimport) -> Iterator[Line]:
+    """A reimport command: it has one form, and its entity says the rest."""
+    entity = plan.entities[reimport.entity]
+    yield Line("command", 0, f"reimport command {reimport.name}, run by the operator's import alone")
+    yield Line("command", 1, f"input {reimport.input.name}: {reimport.input.type}")
+    yield Line("reads", 0, f"{entity.name}, for each record")
+    for reference in entity.declaration.references:
+        yield Line("reads", 1, f"its {reference.target}, for reference {reference.name}")
+    for unique in entity.uniques:
+        yield Line("reads", 1, f"who holds unique {unique.name} ({', '.join(unique.fields)})")
+    if entity.lease is not None:
+        yield Line("checks", 0, "a lease with only one of owner and expiry: refused, nothing is recorded")
+    for reference in entity.declaration.references:
+        yield Line(
+            "checks", 0, f"{reference.target} of {reference.name} is absent: refused, nothing is recorded"
+        )
+    answer = reimport.failure
+    yield Line("checks", 0, f"{entity.name} is there already: {words.outcome(answer)}", answer.name)
+    for unique in entity.uniques:
+        yield _constraint(f"unique {unique.name} is taken", None, "unique_conflict")
+    for invariant in entity.invariants:
+        yield _constraint(f"invariant {invariant.name} is false", None, "invariant_violated")
+    last = " or the key's last one" if entity.tombstones else ""
+    yield Line(
+        "writes", 0, f"each record as it was, state and lease too, revision above the exported one{last}"
+    )
+    yield from _answers(reimport.outcomes)
+    yield from _tables(plan, {entity.name})
 
 
 def _reads(command: c.Command, entities: Mapping[str, EntityPlan], *, ranges: bool) -> Iterator[Line]:

@@ -52,3 +52,10 @@ def test_what_cannot_be_explained(words: tuple[str, ...], code: int, message: st
 def test_a_contract_with_errors_shows_them(project: Call) -> None:
     done = project("explain", "-", "Claim", stdin=b"contract X version 0 {}")
     assert done.code == 1 and done.out == "" and "error C001" in done.err
+
+
+def test_the_code_of_a_finding(call: Call) -> None:
+    done = call("explain", "C035")
+    assert done.code == 0 and done.out.startswith("# C035\n") and "## Right\n" in done.out
+    assert call("explain", "C035", "--json").json["page"] == done.out
+    assert call("explain", "C999").code == 2, "no code, and no contract to look for such a command"

@@ -99,3 +99,62 @@ def test_tables_are_listed_with_what_was_renamed() -> None:
 def test_an_unknown_command_names_the_nearest() -> None:
     with pytest.raises(UnknownName, match="nearest is Twice"):
         explain(planned(test_bindings.SOURCE), "Twic")
+
+
+POLICED = """
+contract Desk version 1 {
+  principal fact teams: list<uuid, 0..8>
+  entity Ticket {
+    key (team_id: uuid, ticket_id: uuid)
+    field title: string<40>
+    field open: bool
+    invariant Titled: open || title == title
+    unique once (team_id, title)
+  }
+  aggregate Tickets { root Ticket partition_by team_id conflict_key (team_id, ticket_id) }
+  row policy Mine on Ticket {
+    allow read when team_id in principal.teams || open
+    allow update when team_id in principal.teams
+  }
+  command Close {
+    input key: uuid input team_id: uuid input ticket_id: uuid
+    idempotency_key key
+    mutate Ticket(team_id, ticket_id) as ticket else NoTicket {}
+    set ticket.open = false
+    return Closed {}
+  }
+  command Open {
+    input key: uuid input team_id: uuid input ticket_id: uuid input title: string<40>
+    idempotency_key key
+    create Ticket(team_id, ticket_id) as ticket else TicketExists {}
+    set ticket.open = true
+    set ticket.title = title
+    return Opened {}
+  }
+  reimport command Restore {
+    input records: list<Ticket, 1..8>
+    reconstitute Ticket from records else TicketExists {}
+    return Restored {}
+  }
+}
+"""
+
+
+def test_row_policies_say_who_may() -> None:
+    assert told(POLICED, "Close", "access") == [
+        "read Ticket only when team_id in principal.teams || open; a row that this hides looks absent",
+        "update Ticket only when team_id in principal.teams; else denied, and nothing is recorded",
+    ]
+    assert told(POLICED, "Open", "access") == ["create Ticket never; else denied, and nothing is recorded"]
+    assert told(test_decisions.SOURCE, "Sit", "access") == []
+
+
+def test_a_reimport_is_explained_too() -> None:
+    lines = explain(planned(POLICED), "Restore")
+    assert lines[0].text == "reimport command Restore, run by the operator's import alone"
+    assert told(POLICED, "Restore", "checks") == [
+        "Ticket is there already: TicketExists",
+        "unique once is taken: terminal failure unique_conflict",
+        "invariant Titled is false: terminal failure invariant_violated",
+    ]
+    assert [line.outcome for line in lines if line.section == "answers"] == ["TicketExists", "Restored"]
