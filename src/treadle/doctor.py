@@ -18,7 +18,7 @@ from typing import Final, Literal, NamedTuple
 from treadle import limits
 from treadle.engine import grants
 from treadle.engine.core import Engine
-from treadle.engine.state import Deployed
+from treadle.errors import DatabaseCorrupt
 from treadle.model import record
 from treadle.model.scalars import timestamp_text
 from treadle.ports.store import ReadTx
@@ -33,6 +33,7 @@ PRINCIPALS: Final = 8
 """So many principals that differ in digits only look like one for each process."""
 
 LONG_LOG: Final = 256 * limits.MIB
+_RESTORE: Final = "restore from a backup; `treadle verify` names what is damaged"
 _VARYING: Final = re.compile(r"[0-9a-f]{8,}|\d+", re.IGNORECASE)
 
 
@@ -48,15 +49,13 @@ class Finding(NamedTuple):
 def examine(engine: Engine) -> list[Finding]:
     """Everything worth saying about the database behind `engine`, the gravest first."""
     findings = [*_file(engine), *_clock(engine)]
-    state = engine.refresh()
     with engine.store.read() as tx:
-        findings += [Finding("error", "structure", text, "restore from a backup") for text in tx.integrity()]
-        findings += _access(engine, tx)
-        findings += _principals(tx)
-        if state.deployed is None:
-            findings.append(Finding("note", "no_contract", "no contract is deployed", "deploy one"))
-        else:
-            findings += _leases(tx, state.deployed, engine.clock.now())
+        for look in (_structure, _access, _principals, _leases):
+            try:
+                findings += look(engine, tx)
+            except DatabaseCorrupt as error:  # the doctor is called for just such a database
+                findings.append(Finding("error", "structure", error.message, _RESTORE))
+                break
     order = ("error", "warning", "note")
     return sorted(findings, key=lambda finding: order.index(finding.level))
 
@@ -107,6 +106,13 @@ def _clock(engine: Engine) -> Iterator[Finding]:
         yield Finding("warning", "clock_ahead", what, "look at the clock, then `treadle clock confirm`")
 
 
+def _structure(engine: Engine, tx: ReadTx) -> Iterator[Finding]:
+    """What the store finds wrong with itself."""
+    for text in tx.integrity():
+        yield Finding("error", "structure", text, _RESTORE)
+    engine.refresh()
+
+
 def _access(engine: Engine, tx: ReadTx) -> Iterator[Finding]:
     """Tokens and roles."""
     state, now = engine.state, engine.clock.now()
@@ -129,7 +135,7 @@ def _access(engine: Engine, tx: ReadTx) -> Iterator[Finding]:
         yield Finding("note", "no_roles", what, "declare roles in treadle.toml and deploy")
 
 
-def _principals(tx: ReadTx) -> Iterator[Finding]:
+def _principals(engine: Engine, tx: ReadTx) -> Iterator[Finding]:
     """Principals that look like one for each process: their keys would run again after a restart."""
     head = tx.head().number
     seen: dict[str, set[str]] = defaultdict(set)
@@ -148,8 +154,12 @@ def _principals(tx: ReadTx) -> Iterator[Finding]:
             )
 
 
-def _leases(tx: ReadTx, deployed: Deployed, now: int) -> Iterator[Finding]:
+def _leases(engine: Engine, tx: ReadTx) -> Iterator[Finding]:
     """Leases that lapsed long ago: nobody picks these rows up."""
+    deployed, now = engine.state.deployed, engine.clock.now()
+    if deployed is None:
+        yield Finding("note", "no_contract", "no contract is deployed", "deploy one")
+        return
     for workflow in deployed.contract.workflows:
         lease = workflow.lease
         if lease is None:
