@@ -335,6 +335,22 @@ def test_unique_entries_are_cleared_a_few_at_a_time(tx):
     assert tx.drop_uniques("Job", "nothing", 9) == 0
 
 
+def test_names_of_indexes_that_differ_in_case(store):
+    names = ("by_it", "By_it", "BY_IT", "by_iT")
+    specs = tuple(IndexSpec(name, (0, place)) for place, name in enumerate(names, 2))
+    table = JOB._replace(indexes=specs)
+    with store.write() as tx:
+        tx.create_table(table)
+        tx.write_rows(table, [created(table, job(1, note="n"))], [1])
+        for name, cell in zip(names, job(1, note="n")[2:6], strict=True):
+            assert tx.probe(table, Range("Job", name, (SHOP, cell), 9)) == [job_key(1)]
+            assert tx.probe(table, Range("Job", name, (SHOP, "other" if name != "BY_IT" else 9), 9)) == []
+        tx.alter_table(table, table._replace(indexes=(specs[1],)))
+        assert tx.probe(table._replace(indexes=(specs[1],)), Range("Job", "By_it", (SHOP,), 9)) == [
+            job_key(1)
+        ]
+
+
 def test_a_table_is_created_once(tx):
     with pytest.raises(InvariantBroken):
         tx.create_table(JOB)

@@ -19,15 +19,20 @@ from treadle.store.sqlite.views import quoted, view_definition, view_name
 REVISION: Final = "treadle_revision"
 COMMIT: Final = "treadle_commit"
 
-MOST_COLUMNS: Final = 2_000 - 2
-"""SQLite's bound on the columns of a table, less the two that every entity table has."""
+MOST_COLUMNS: Final = 2_000 - 4
+"""SQLite's bound on the columns of a table or an answer, less the two of every entity table and two that
+statements ask for beside a row's."""
 
 _MOST_MASKS: Final = 64
 
 
 def index_name(table: Table, spec: IndexSpec) -> str:
-    """The name of a declared index: its entity table's, or the prefix kept for it, and its own."""
-    return f"{table.prefix or table.name}.{spec.name}"
+    """The name of a declared index: its entity table's, or the prefix kept for it, and its own.
+
+    SQLite takes names that differ in case for one name, so capitals are told apart by their places.
+    """
+    capitals = sum(1 << place for place, letter in enumerate(spec.name) if letter.isupper())
+    return f"{table.prefix or table.name}.{spec.name}{f'~{capitals:x}' if capitals else ''}"
 
 
 def _column(column: Column) -> str:

@@ -25,6 +25,8 @@ _LIMB: Final = 1_000_000_000
 _LIMB_DIGITS: Final = 9
 _LIMBS: Final = 5
 _HEX_DIGITS: Final = 32
+_MOST_DECIMALS: Final = 250
+"""SQLite bounds the subqueries of a view, and a decimal takes one; those past this stand as stored."""
 
 
 def quoted(name: str) -> str:
@@ -124,5 +126,11 @@ def _shown(table: Table, column: Column) -> str:
 
 def view_definition(table: Table) -> str:
     """The statement that creates the readable view."""
-    columns = [_shown(table, column) for column in table.columns] + ["treadle_revision", "treadle_commit"]
+    decimals = [column for column in table.columns if isinstance(required(column.type), Decimal | Money)]
+    plain = set(decimals[_MOST_DECIMALS:])
+    columns = [
+        f"{quoted(table.name)}.{quoted(column.name)}" if column in plain else _shown(table, column)
+        for column in table.columns
+    ]
+    columns += ["treadle_revision", "treadle_commit"]
     return f"CREATE VIEW {quoted(view_name(table))} AS SELECT {', '.join(columns)} FROM {quoted(table.name)}"

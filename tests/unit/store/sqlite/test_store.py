@@ -16,11 +16,13 @@ import apsw
 import pytest
 
 from tests.support.tables import JOB, SHOP, created, entry, job, job_key
-from treadle.errors import Busy, Closed, InvariantBroken, StoreError
+from treadle.errors import Busy, Closed, InvariantBroken, StoreError, TooLarge
+from treadle.model import types
 from treadle.model.facts import Range
+from treadle.ports.store import Column, Table
 from treadle.store.sqlite import open_database, transactions
 from treadle.store.sqlite import store as module
-from treadle.store.sqlite.statements import TableStatements
+from treadle.store.sqlite.statements import MOST_COLUMNS, TableStatements
 
 
 @pytest.fixture
@@ -301,3 +303,22 @@ def test_an_iterator_that_the_writer_left_does_not_keep_it_from_beginning_again(
         assert tx.head().number == 6
     with pytest.raises(Closed):
         next(left)
+
+
+@pytest.mark.parametrize(("count", "fits"), [(MOST_COLUMNS, True), (MOST_COLUMNS + 1, False)])
+def test_as_many_fields_as_sqlite_can_hold(store, count, fits):
+    kinds = [types.Optional(types.U64_), types.Optional(types.Decimal(9, 2)), types.Optional(types.UUID)]
+    columns = [Column(f"f{place}", f"f{place}", kinds[place % 3]) for place in range(1, count)]
+    table = Table("Wide", "Wide", (Column("id", "id", types.U64_), *columns), 1, False)
+    with store.write() as tx:
+        if not fits:
+            with pytest.raises(TooLarge, match="1997 fields"):
+                tx.create_table(table)
+            return
+        tx.create_table(table)
+        row = (7, *(None if place % 3 else place for place in range(1, count)))
+        tx.write_rows(table, [created(table, row)], [1])
+        assert tx.rows(table, [(7,)])[0].cells == row
+        wide = store._writer.execute("SELECT * FROM treadle_view_Wide").fetchall()
+        assert wide[0][0] == 7
+        assert len(wide[0]) == count + 2
