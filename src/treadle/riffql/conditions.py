@@ -262,6 +262,9 @@ class Conditions:
             return None
         if rest and first.text in self._unit.unit.enums and first.text not in self._unit.rows:
             return self._variant(node, first, rest)
+        if not rest and first.text in self._unit.parameters and first.text not in self._unit.rows:
+            self._unknown(first, rest)
+            return None
         if self.is_own(node):
             message = "two fields of one row are not compared; filter where you read the answer"
             self._report.add("Q005", node.at, message)

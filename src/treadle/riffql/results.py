@@ -99,7 +99,8 @@ class Results:
     ) -> o.Result | None:
         first, *rest = node.path.parts
         row = self._unit.rows.get(first.text)
-        if row is None and shape is not None and not rest:
+        own = shape is not None and not rest and node.members is None and first.text in shape.fields
+        if shape is not None and (own or (row is None and not rest)):
             return self._own(node.path, shape, reveals)
         if row is None:
             message = f"no row `{first.text}` is read"
@@ -177,15 +178,15 @@ class Results:
         if not self._visible(row, context, node.at):
             return None
         if row.many:
+            answered, row.returned = row.returned, True
             if row.parent is not context:
                 outer = context.name if context else ""
                 message = f"`{row.name}` is a list of its own; it does not belong into `{outer}`"
                 self._report.add("Q011", node.at, message)
                 return None
-            if row.returned:
+            if answered:
                 self._report.add("Q011", node.at, f"`{row.name}` is answered twice; a list is answered once")
                 return None
-        row.returned = True
         inner = row if row.many else context
         kind: Any = row.node.kind
         if node.members is not None:
