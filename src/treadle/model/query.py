@@ -12,8 +12,9 @@ from typing import Literal as OneOf
 
 import msgspec
 
+from treadle.limits import DECIMAL_PRECISION
 from treadle.model.contract import Field, Literal, TxTime, Variant
-from treadle.model.types import BOOL, U64_, Optional, Type
+from treadle.model.types import BOOL, U64_, Decimal, Optional, Type
 
 
 class _Node(msgspec.Struct, frozen=True, tag_field="n"):
@@ -198,13 +199,13 @@ class Query(_Node, frozen=True, tag="query"):
 
 
 def aggregate_type(op: str, kind: Type) -> Type:
-    """What an aggregate of a field of `kind` answers: nothing is left of an empty set but null."""
+    """What an aggregate of a field of `kind` answers: a sum has all the digits there are, min may be null."""
     if op == "count":
         return U64_
     if op in ("any", "all"):
         return BOOL
     if op == "sum":
-        return kind
+        return Decimal(DECIMAL_PRECISION, kind.scale) if isinstance(kind, Decimal) else kind
     return Optional(kind)
 
 
