@@ -283,13 +283,14 @@ class Writer:
         """Conditions that some index serves: the fields fixed by `==`, by `in`, and the free ones."""
         declared = entity(one.entity)
         key = [member.name for member in declared.key]
-        ways = [(key, (), ())]
+        ways: list[tuple[list[str], tuple[str, ...], tuple[str, ...]]] = [(key, (), ())]
         if parent is None:
             ways += [(list(i.fields), i.presence, i.text_keys) for i in declared.indexes]
         fields, presence, texts = self.pick(ways)
         full = [*fields, *(name for name in key if name not in fields)]
         count = self.draw(st.integers(2 if parent else 0, len(full)))
-        equal, listed = [], []
+        equal: list[str] = []
+        listed: list[str] = []
         for place, member in enumerate(full[:count]):
             if parent is not None and place < 2:
                 self.outer_equal(one, member, (parent, member))

@@ -88,7 +88,7 @@ def test_at_most_32_diagnostics() -> None:
 
 
 def test_bounds_of_a_text() -> None:
-    cases = {
+    cases: dict[str, str | bytes] = {
         "S001": b" " * (1024 * 1024 + 1),
         "S002": "a " * 300_000,
         "S003": b"query \xff",
