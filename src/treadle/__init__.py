@@ -19,6 +19,7 @@ from treadle.errors import (
     InvalidInput,
     KeyExpired,
     KeyReused,
+    LeaseLost,
     Malformed,
     OutcomeUnknown,
     OverCapacity,
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
     from treadle.asynchronous import AsyncDatabase, open_async
     from treadle.database import Acting, Database, key, open, restore
     from treadle.engine.receipt import Receipt
+    from treadle.workers import Cap, Worker, worker
 
 __version__ = "0.1.0"
 
 # Imported when first asked for: `import treadle` stays quick, and what is not used is not loaded.
 _LATER: Final = {
     "Acting": "treadle.database",
+    "Cap": "treadle.workers",
     "Database": "treadle.database",
     "Receipt": "treadle.engine.receipt",
     "key": "treadle.database",
@@ -47,6 +50,8 @@ _LATER: Final = {
     "restore": "treadle.database",
     "AsyncDatabase": "treadle.asynchronous",
     "open_async": "treadle.asynchronous",
+    "Worker": "treadle.workers",
+    "worker": "treadle.workers",
 }
 
 
@@ -65,6 +70,7 @@ __all__ = [
     "AsyncDatabase",
     "Busy",
     "Cancelled",
+    "Cap",
     "ContractError",
     "ContractMismatch",
     "Database",
@@ -74,6 +80,7 @@ __all__ = [
     "InvalidInput",
     "KeyExpired",
     "KeyReused",
+    "LeaseLost",
     "Malformed",
     "OutcomeUnknown",
     "OverCapacity",
@@ -84,8 +91,10 @@ __all__ = [
     "TreadleError",
     "UnexpectedOutcome",
     "UnknownName",
+    "Worker",
     "key",
     "open",
     "open_async",
     "restore",
+    "worker",
 ]

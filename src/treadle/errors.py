@@ -18,6 +18,7 @@
     ├── Internal                 an unexpected error of ours; nothing recorded, key not consumed
     ├── Busy                     nothing happened in the time given
     ├── Cancelled                withdrawn before it was taken; nothing happened
+    ├── LeaseLost                a worker's turn lost its lease; somebody else may have it
     ├── OutcomeUnknown           repeat the same key to learn it
     ├── Refused                  the graph's guard refused an update; carries .reason
     ├── SparqlError              a SPARQL text or an RDF document is refused
@@ -85,6 +86,7 @@ CODES: Final[dict[str, Code]] = {
     "row_too_large": Code(409, CORRECT),
     "revision_exhausted": Code(409, OPERATOR),
     "unexpected_outcome": Code(500, CORRECT),
+    "lease_lost": Code(409, RETRY),
     "internal": Code(500, OPERATOR),
     "busy": Code(503, RETRY),
     "cancelled": Code(503, RETRY),
@@ -259,6 +261,12 @@ class Cancelled(TreadleError):
     """The command was withdrawn before it was taken: nothing happened."""
 
     default = "cancelled"
+
+
+class LeaseLost(TreadleError):
+    """A worker's turn lost its lease: it expired, or somebody else holds the row. Stop; it will be retried."""
+
+    default = "lease_lost"
 
 
 class OutcomeUnknown(TreadleError):

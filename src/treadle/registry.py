@@ -21,6 +21,7 @@ PARTS: Final = {
     "queries": "treadle.queries",
     "queries.deploying": "treadle.queries.deploying",
     "recall": "treadle.engine.recall",
+    "record": "treadle.model.record",
     "streams": "treadle.streams",
     "riff": "treadle.riff",
     "riff.migrating": "treadle.riff.migrating",

@@ -178,6 +178,7 @@ class Consumer:
                     pulled.history, Token(pulled.consumer, event.position, entries[event.position].fence)
                 ),
                 entries[event.position].attempts,
+                entries[event.position].fence,
                 entries[event.position].until,
             )
             for event in events

@@ -104,17 +104,18 @@ class Event:
 class Delivery(Event):
     """An event that was given to a consumer, with the `token` that settles it.
 
-    `attempt` counts deliveries of this event to this consumer, from 1; `until` is when it may be given to
-    somebody else.
+    `attempt` counts deliveries of this event to this consumer, from 1, `fence` all its deliveries; `until` is
+    when the event may be given to somebody else.
     """
 
-    __slots__ = ("_until", "attempt", "token")
+    __slots__ = ("_until", "attempt", "fence", "token")
 
-    def __init__(self, event: Event, token: str, attempt: int, until: int) -> None:
+    def __init__(self, event: Event, token: str, attempt: int, fence: int, until: int) -> None:
         super().__init__(event._deployed, event._stored, event._time, "")
         self.cursor = event.cursor
         self.token = token
         self.attempt = attempt
+        self.fence = fence
         self._until = until
 
     @property
@@ -123,7 +124,13 @@ class Delivery(Event):
 
     def to_json(self, *, integers_as_strings: bool = False) -> dict[str, Any]:
         shown = super().to_json(integers_as_strings=integers_as_strings)
-        return shown | {"token": self.token, "attempt": self.attempt, "until": timestamp_text(self._until)}
+        number: Any = str if integers_as_strings else int
+        return shown | {
+            "token": self.token,
+            "attempt": self.attempt,
+            "fence": number(self.fence),
+            "until": timestamp_text(self._until),
+        }
 
 
 def declaration(deployed: Deployed, event: str) -> Declaration:
