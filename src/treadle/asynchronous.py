@@ -7,27 +7,30 @@ Everything else runs on that executor through the ordinary handle; there is no s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from treadle import database
+from treadle import database, limits
 from treadle.access.caller import Caller
-from treadle.database import DEFAULT_JUMP, Command, Database
+from treadle.database import DEFAULT_JUMP, Acting, Command, Database
 from treadle.engine.coordinator import Coordinator
+from treadle.engine.core import Engine
 from treadle.engine.job import Job
 from treadle.engine.receipt import Receipt
 from treadle.engine.request import Request
 from treadle.engine.ticket import TaskTicket
 from treadle.errors import Cancelled, TreadleError
 from treadle.ports.clock import Clock
+from treadle.registry import load
 
 if TYPE_CHECKING:
     from treadle.access.tokens import Token
     from treadle.engine.grants import Granted
+    from treadle.queries import Page
 
 Result = TypeVar("Result")
 
@@ -99,6 +102,30 @@ class AsyncDatabase:
     ) -> Receipt:
         """See `treadle.Database.run`."""
         return await self.acting_as(principal, role=role).run(command, input, timeout=timeout)
+
+    async def query(
+        self,
+        name: str,
+        parameters: Any = None,
+        *,
+        principal: str = "owner",
+        role: str | None = None,
+        **options: Any,
+    ) -> Page:
+        """See `treadle.Database.query`."""
+        return await self.acting_as(principal, role=role).query(name, parameters, **options)
+
+    def pages(
+        self,
+        name: str,
+        parameters: Any = None,
+        *,
+        principal: str = "owner",
+        role: str | None = None,
+        **options: Any,
+    ) -> AsyncIterator[Page]:
+        """See `treadle.Database.pages`; `async for page in db.pages(…)`."""
+        return self.acting_as(principal, role=role).pages(name, parameters, **options)
 
     async def submit(self, jobs: Sequence[Job], timeout: float | None) -> list[Any]:
         """Queue jobs for the running task; a cancelled task's queued jobs are withdrawn."""
@@ -200,3 +227,46 @@ def open_async(
 
 
 __all__ = ["AsyncActing", "AsyncDatabase", "open_async"]
+
+    async def query(
+        self,
+        name: str,
+        parameters: Any = None,
+        *,
+        at_least: int | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> Page:
+        """See `treadle.database.Acting.query`. A commit is waited for without holding a thread."""
+        allowed = limits.QUERY_SECONDS if timeout is None else min(timeout, limits.QUERY_SECONDS)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + allowed
+        while at_least and not await self._owner._call(_ready, self._owner.sync._engine, at_least):
+            if loop.time() >= deadline:
+                break
+            await asyncio.sleep(min(_PAUSE, max(0.0, deadline - loop.time())))
+        acting = Acting(self._owner.sync, self.caller)
+        left = None if timeout is None else max(0.0, deadline - loop.time())
+        options |= {"at_least": at_least, "timeout": left}
+        return await self._owner._call(acting.query, name, parameters, **options)
+
+    async def pages(
+        self, name: str, parameters: Any = None, *, at_least: int | None = None, **options: Any
+    ) -> AsyncIterator[Page]:
+        """See `treadle.database.Acting.pages`."""
+        after: str | None = None
+        while True:
+            page = await self.query(name, parameters, after=after, at_least=at_least, **options)
+            yield page
+            if page.next is None:
+                return
+            after, at_least = page.next, page.commit
+
+
+_PAUSE: Final = 0.01
+"""Seconds between two looks for a commit that is waited for."""
+
+
+def _ready(engine: Engine, at_least: int) -> bool:
+    found: bool = load("queries").ready(engine, at_least)
+    return found

@@ -8,7 +8,7 @@ store is `treadle.ports.queries`.
 
 from __future__ import annotations
 
-from treadle.queries.calling import Call, pages, run
+from treadle.queries.calling import Call, pages, ready, run
 from treadle.queries.page import Page
 
-__all__ = ["Call", "Page", "pages", "run"]
+__all__ = ["Call", "Page", "pages", "ready", "run"]

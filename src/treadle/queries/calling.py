@@ -80,6 +80,15 @@ def run(engine: Engine, call: Call) -> Page:
         )
 
 
+def ready(engine: Engine, at_least: int | None) -> bool:
+    """Whether a snapshot taken now sees this commit, for callers that wait in their own way."""
+    wanted = _commit_number(at_least)
+    if not wanted:
+        return True
+    with engine.store.read() as tx:
+        return tx.head().number >= wanted
+
+
 def pages(engine: Engine, call: Call) -> Iterator[Page]:
     """The pages of a query, one after another, each of its own snapshot and none before the last one's."""
     while True:

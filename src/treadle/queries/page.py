@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from treadle.engine.state import Deployed
+from treadle.engine.receipt import Coded
 from treadle.errors import UnexpectedOutcome
 from treadle.model import query as q
 from treadle.model.facts import Cells
@@ -41,7 +41,7 @@ class Page:
     def __init__(
         self,
         query: q.Query,
-        deployed: Deployed,
+        deployed: Coded,
         outcome: str,
         record: Record,
         *,
