@@ -214,20 +214,6 @@ class AsyncActing:
                 answers[position] = answer
         return answers
 
-
-def open_async(
-    url: str | Path,
-    *,
-    create: bool = True,
-    clock: Clock | None = None,
-    max_clock_jump: timedelta | None = DEFAULT_JUMP,
-) -> AsyncDatabase:
-    """Open a database for asyncio; arguments and errors as `treadle.open`. Use with `async with`."""
-    return AsyncDatabase(database.open(url, create=create, clock=clock, max_clock_jump=max_clock_jump))
-
-
-__all__ = ["AsyncActing", "AsyncDatabase", "open_async"]
-
     async def query(
         self,
         name: str,
@@ -270,3 +256,17 @@ _PAUSE: Final = 0.01
 def _ready(engine: Engine, at_least: int) -> bool:
     found: bool = load("queries").ready(engine, at_least)
     return found
+
+
+def open_async(
+    url: str | Path,
+    *,
+    create: bool = True,
+    clock: Clock | None = None,
+    max_clock_jump: timedelta | None = DEFAULT_JUMP,
+) -> AsyncDatabase:
+    """Open a database for asyncio; arguments and errors as `treadle.open`. Use with `async with`."""
+    return AsyncDatabase(database.open(url, create=create, clock=clock, max_clock_jump=max_clock_jump))
+
+
+__all__ = ["AsyncActing", "AsyncDatabase", "open_async"]
