@@ -20,12 +20,14 @@ class Compiled:
     """What became of a contract's text.
 
     `contract` is None where there is an error among the `diagnostics` (at most 32, in source order).
-    `identity` is the SHA-256 of the canonical source form, in hex; None for what is not of the grammar.
+    `identity` is the SHA-256 of the canonical source form, in hex, and `unit` what its names stand for; None
+    for what is not of the grammar.
     """
 
     contract: Contract | None
     identity: str | None
     parsed: Parsed
+    unit: Unit | None = None
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -53,4 +55,4 @@ def compile_contract(source: str | bytes, name: str = "<contract>") -> Compiled:
     for each in CHECKS:
         each(unit)
     contract = None if parsed.report.failed() else lower(unit, identity)
-    return Compiled(contract, identity, parsed)
+    return Compiled(contract, identity, parsed, unit)

@@ -165,11 +165,25 @@ class Driver:
         states.append(self.table.rows[states[-1]][origin])
         values.append(value)
 
+    def reduce_by(self, move: int) -> bool:
+        """Make the reduction that a move is; false for a move that shifts."""
+        if move >= 0:
+            return False
+        self._reduce(~move)
+        return True
+
     def accepts(self, kind: str) -> bool:
         """Whether a token of this kind can stand here; changes nothing."""
         return self._accepts(kind, len(self.states))
 
     def _accepts(self, kind: str, depth: int) -> bool:
+        return self._after(kind, depth) is not None
+
+    def after(self, kind: str) -> int | None:
+        """The state in which the parser would be after a token of this kind; None where none can stand."""
+        return self._after(kind, len(self.states))
+
+    def _after(self, kind: str, depth: int) -> int | None:
         """Follow the reductions on a copy of the top only: a list of new states over `depth` old ones."""
         rows = self.table.rows
         fresh: list[int] = []
@@ -177,9 +191,9 @@ class Driver:
             state = fresh[-1] if fresh else self.states[depth - 1]
             move = rows[state].get(kind)
             if move is None:
-                return kind == END and state == self.table.end
+                return state if kind == END and state == self.table.end else None
             if move >= 0:
-                return True
+                return move
             rule = self.table.rules[~move]
             taken = min(rule.length, len(fresh))
             if taken:

@@ -80,11 +80,11 @@ def parse(source: str | bytes, name: str = "<contract>") -> Parsed:
         report.add("S006", Extent(deep.start, deep.end), message)
     if deep is not None or not lexed.complete:
         return Parsed(text, None, lexed, report)
-    tree = _Reader(lexed.tokens, report).read()
+    tree = Reader(lexed.tokens, report).read()
     return Parsed(text, None if report.failed() else tree, lexed, report)
 
 
-class _Reader:
+class Reader:
     """Feeds the driver, and finds its way after an error."""
 
     def __init__(self, tokens: list[Token], report: Report) -> None:
