@@ -218,6 +218,12 @@ class WriteTx(ReadTx, Protocol):
     def write_graphs(self, removed: Sequence[str], added: Sequence[str]) -> None:
         """Remove, then add names of named graphs."""
 
+    def raise_format(self, version: int) -> None:
+        """Mark the database as one of a later format, which releases that know only earlier ones do not open.
+
+        Nothing happens where it is of that format, or of a later one, already.
+        """
+
     def commit(self) -> None:
         """Make everything durable. On return it is; an exception before `OutcomeUnknown` means it is not."""
 

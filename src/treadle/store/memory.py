@@ -356,6 +356,9 @@ class MemoryWrite(MemoryRead):
         for name in added:
             self._put(self._data.graphs, name, True)
 
+    def raise_format(self, version: int) -> None:
+        """Nothing outlives the process, so no other release will ever read it."""
+
     def commit(self) -> None:
         check(not self.committed, "the transaction was committed before")
         self._data.sequence = self._sequence

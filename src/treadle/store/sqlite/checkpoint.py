@@ -31,7 +31,8 @@ LONG_LOG: Final = 8_000
 BUSY_PAGES: Final = 500
 """Once so many pages were written, the log is given room ahead."""
 
-ROOM: Final = (LONG_LOG + PAGES) * (schema.PAGE_BYTES + 24)
+FRAME: Final = schema.PAGE_BYTES + 24
+ROOM: Final = (LONG_LOG + PAGES) * FRAME
 """How much (49 MB): a commit flushes twice as fast when it does not make the file longer."""
 
 _PIECE: Final = bytes(1 * limits.MIB)
@@ -113,35 +114,39 @@ class Checkpointer:
     def _work(self, connection: apsw.Connection) -> None:
         if not self._has_room:
             self._has_room = True
-            self._make_room(connection)
+            self._make_room(connection, ROOM)
         if self._written >= PAGES:
             self._written = 0
-            self._checkpoint(connection)
+            pages = self._checkpoint(connection)
+            if pages >= LONG_LOG and self._place.vfs is None:
+                self._make_room(connection, (pages + 2 * PAGES) * FRAME)
 
-    def _checkpoint(self, connection: apsw.Connection) -> None:
+    def _checkpoint(self, connection: apsw.Connection) -> int:
+        """Checkpoint; the length of the log if it cannot begin anew, because a snapshot is open, else 0."""
         pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         turn = self._turn()
         if pages >= LONG_LOG and moved and turn is not None:
             with turn():
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        return 0 if moved == pages else pages
 
-    def _make_room(self, connection: apsw.Connection) -> None:
-        """Make the log's file longer, by zeros that mean nothing to SQLite, piece by piece between writers.
+    def _make_room(self, connection: apsw.Connection, room: int) -> None:
+        """Make the log's file as long as `room` bytes, by zeros that mean nothing to SQLite, piece by piece between writers.
 
         Only who has SQLite's write lock makes the log longer, so nobody else does meanwhile.
         """
         with suppress(OSError):
             disk = os.statvfs(self._place.path)
-            if disk.f_bavail * disk.f_frsize < _PLENTY * ROOM:
+            if disk.f_bavail * disk.f_frsize < _PLENTY * room:
                 return
             file = os.open(self._place.path + "-wal", os.O_WRONLY | os.O_CLOEXEC)
             try:
-                while self._grow(connection, file):
+                while self._grow(connection, file, room):
                     os.fdatasync(file)
             finally:
                 os.close(file)
 
-    def _grow(self, connection: apsw.Connection, file: int) -> bool:
+    def _grow(self, connection: apsw.Connection, file: int, room: int) -> bool:
         """Append one piece; false if there is room enough."""
         turn = self._turn()
         if turn is None or self._ending:
@@ -150,11 +155,11 @@ class Checkpointer:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 size = os.fstat(file).st_size
-                if size < ROOM:
+                if size < room:
                     os.pwrite(file, _PIECE, size)
             finally:
                 connection.execute("ROLLBACK")
-        return size < ROOM
+        return size < room
 
     def end(self) -> None:
         """Stop the thread and wait for it. A forked child has none, and must not touch its locks."""

@@ -12,7 +12,11 @@ APPLICATION_ID: Final = 0x54726C31
 """`Trl1` in the file's header: this file is a Treadle database."""
 
 FORMAT: Final = 1
-"""The version of the file's format, in the header's user version."""
+"""The version of a new file's format, in the header's user version."""
+
+NEWEST: Final = 2
+"""The newest format that is read. A file of format 2 has been enrolled in workflow processing: its graph may be
+changed by releases only that know the guard."""
 
 PAGE_BYTES: Final = 4096
 
@@ -101,9 +105,9 @@ def check_marks(connection: apsw.Connection) -> bool:
         return False
     if application != APPLICATION_ID:
         raise DatabaseCorrupt(_NOT_OURS)
-    if version > FORMAT:
+    if version > NEWEST:
         raise DatabaseNewer(
-            f"this database has format {version}, this release reads up to {FORMAT}; install a newer release"
+            f"this database has format {version}, this release reads up to {NEWEST}; install a newer release"
         )
     if version < 1:
         raise DatabaseCorrupt("the database's format version is missing; restore a backup")

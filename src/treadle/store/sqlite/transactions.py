@@ -405,5 +405,10 @@ class SqliteWrite(SqliteRead):
         self._db.executemany(_REMOVE_GRAPH, [(name,) for name in removed])
         self._db.executemany(_ADD_GRAPH, [(name,) for name in added])
 
+    @guarded
+    def raise_format(self, version: int) -> None:
+        if version > int(self._db.pragma("user_version")):
+            self._db.pragma("user_version", version)
+
     def commit(self) -> None:
         self._commit()

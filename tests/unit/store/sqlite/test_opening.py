@@ -107,7 +107,7 @@ def test_another_programs_empty_database_is_not_taken(path):
         open_database(path)
 
 
-@pytest.mark.parametrize(("version", "error"), [(schema.FORMAT + 1, DatabaseNewer), (0, DatabaseCorrupt)])
+@pytest.mark.parametrize(("version", "error"), [(schema.NEWEST + 1, DatabaseNewer), (0, DatabaseCorrupt)])
 def test_other_format_versions(path, version, error):
     make(path)
     other = apsw.Connection(path)
@@ -115,6 +115,21 @@ def test_other_format_versions(path, version, error):
     other.close()
     with pytest.raises(error):
         open_database(path)
+
+
+def test_a_raised_format_stays(path):
+    store = open_database(path)
+    for version in (schema.NEWEST, schema.FORMAT):
+        with store.write() as tx:
+            tx.raise_format(version)
+            tx.commit()
+    with store.write() as tx:
+        tx.raise_format(99)  # rolled back
+    store.close()
+    other = apsw.Connection(path)
+    assert other.pragma("user_version") == schema.NEWEST
+    other.close()
+    open_database(path).close()
 
 
 def test_a_damaged_file(path):
