@@ -35,6 +35,7 @@ FRAME: Final = schema.PAGE_BYTES + 24
 ROOM: Final = (LONG_LOG + PAGES) * FRAME
 """How much (49 MB): a commit flushes twice as fast when it does not make the file longer."""
 
+_flush: Final = getattr(os, "fdatasync", os.fsync)  # macOS has but the latter
 _PIECE: Final = bytes(1 * limits.MIB)
 _PLENTY: Final = 20
 """Room is made ahead only while the disk has this many times as much left."""
@@ -131,9 +132,9 @@ class Checkpointer:
         return 0 if moved == pages else pages
 
     def _make_room(self, connection: apsw.Connection, room: int) -> None:
-        """Make the log's file as long as `room` bytes, by zeros that mean nothing to SQLite, piece by piece between writers.
+        """Make the log's file as long as `room` bytes, by zeros, which mean nothing to SQLite.
 
-        Only who has SQLite's write lock makes the log longer, so nobody else does meanwhile.
+        It is done piece by piece, between writers. Only who has SQLite's write lock makes the log longer, so nobody else does meanwhile.
         """
         with suppress(OSError):
             disk = os.statvfs(self._place.path)
@@ -142,7 +143,7 @@ class Checkpointer:
             file = os.open(self._place.path + "-wal", os.O_WRONLY | os.O_CLOEXEC)
             try:
                 while self._grow(connection, file, room):
-                    os.fdatasync(file)
+                    _flush(file)
             finally:
                 os.close(file)
 
