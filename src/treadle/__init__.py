@@ -29,10 +29,12 @@ from treadle.errors import (
     TreadleError,
     UnexpectedOutcome,
     UnknownName,
+    Unreachable,
 )
 
 if TYPE_CHECKING:
     from treadle.asynchronous import AsyncDatabase, open_async
+    from treadle.client.remote import AsyncRemote, Remote, connect, connect_async
     from treadle.database import Acting, Database, key, open, restore
     from treadle.engine.receipt import Receipt
     from treadle.workers import Cap, Worker, worker
@@ -50,6 +52,10 @@ _LATER: Final = {
     "restore": "treadle.database",
     "AsyncDatabase": "treadle.asynchronous",
     "open_async": "treadle.asynchronous",
+    "AsyncRemote": "treadle.client.remote",
+    "Remote": "treadle.client.remote",
+    "connect": "treadle.client.remote",
+    "connect_async": "treadle.client.remote",
     "Worker": "treadle.workers",
     "worker": "treadle.workers",
 }
@@ -68,6 +74,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "Acting",
     "AsyncDatabase",
+    "AsyncRemote",
     "Busy",
     "Cancelled",
     "Cap",
@@ -86,12 +93,16 @@ __all__ = [
     "OverCapacity",
     "Receipt",
     "Refused",
+    "Remote",
     "StoreError",
     "TerminalFailure",
     "TreadleError",
     "UnexpectedOutcome",
     "UnknownName",
+    "Unreachable",
     "Worker",
+    "connect",
+    "connect_async",
     "key",
     "open",
     "open_async",

@@ -20,6 +20,7 @@
     ├── Cancelled                withdrawn before it was taken; nothing happened
     ├── LeaseLost                a worker's turn lost its lease; somebody else may have it
     ├── OutcomeUnknown           repeat the same key to learn it
+    ├── Unreachable              no server answers; nothing is known to have happened
     ├── Refused                  the graph's guard refused an update; carries .reason
     ├── SparqlError              a SPARQL text or an RDF document is refused
     │   ├── SparqlSyntax         with line and column
@@ -273,6 +274,12 @@ class OutcomeUnknown(TreadleError):
     """The commit may or may not have happened; repeat the same key to learn the outcome."""
 
     default = "outcome_unknown"
+
+
+class Unreachable(TreadleError):
+    """No server answers at the address, or something else does: as far as is known, nothing happened."""
+
+    default = "unreachable"
 
 
 class Refused(TreadleError):

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from treadle.errors import UnexpectedOutcome
+from treadle.model.contract import Field
 from treadle.model.facts import Cells, RevisionFact
-from treadle.model.values import datetime_of, timestamp_text
+from treadle.model.values import Codec, datetime_of, timestamp_text
 from treadle.text import nearest
 
-if TYPE_CHECKING:
-    from treadle.engine.state import Deployed
-    from treadle.plan import CommandPlan
+
+class Coded(Protocol):
+    """A contract as a receipt needs it: its codec."""
+
+    @property
+    def codec(self) -> Codec: ...
+
+
+class DeclaredOutcome(Protocol):
+    """A declared outcome: the fields of its payload in order."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]: ...
+
+
+class DeclaredCommand(Protocol):
+    """A command as a receipt needs it: its name, and its outcomes by name."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def outcomes(self) -> Mapping[str, DeclaredOutcome]: ...
 
 
 class Receipt:
@@ -32,8 +52,8 @@ class Receipt:
 
     def __init__(
         self,
-        deployed: Deployed,
-        command: CommandPlan,
+        deployed: Coded,
+        command: DeclaredCommand,
         outcome: str,
         cells: Cells,
         *,

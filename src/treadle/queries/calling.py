@@ -12,9 +12,10 @@ from treadle.access import tokens
 from treadle.access.caller import Caller
 from treadle.engine import state as states
 from treadle.engine.core import Engine
-from treadle.engine.state import State
-from treadle.errors import Busy, HistoryChanged, InvalidInput
+from treadle.engine.state import Deployed, State
+from treadle.errors import Busy, ContractMismatch, HistoryChanged, InvalidInput
 from treadle.model.facts import Cells, Sealed
+from treadle.model.query import Query
 from treadle.ports.queries import QueryTx
 from treadle.queries import cursors
 from treadle.queries.frame import Frame
@@ -29,7 +30,8 @@ _WAITS: Final = (0.001, 0.05)
 class Call(NamedTuple):
     """One call. `after` is a cursor, `at_least` a commit number, `history` the incarnation relied on.
 
-    `timeout` is in seconds, for waiting and running together.
+    `timeout` is in seconds, for waiting and running together. `contract` and `identity` are the identities
+    (hex) of the contract and of the query that the caller was made for.
     """
 
     query: str
@@ -39,6 +41,8 @@ class Call(NamedTuple):
     at_least: int | None = None
     history: str | None = None
     timeout: float | None = None
+    contract: str | None = None
+    identity: str | None = None
 
 
 def run(engine: Engine, call: Call) -> Page:
@@ -49,8 +53,7 @@ def run(engine: Engine, call: Call) -> Page:
     with _snapshot(engine, wanted, deadline) as tx:
         state = states.load(tx, engine.state)
         _admit(call, state, tx, engine)
-        query = state.queries.get(call.query)
-        deployed = state.require()
+        query, deployed = _wanted(call, state)
         prepared: Prepared = state.queries.keep(
             (query.name, deployed.identity), lambda: prepare(query, deployed)
         )
@@ -136,6 +139,19 @@ def _admit(call: Call, state: State, tx: QueryTx, engine: Engine) -> None:
     state.roles.check_query(caller, call.query)
     if call.history is not None and call.history != state.history:
         raise HistoryChanged("the database was restored since; read the state again before you rely on it")
+
+
+def _wanted(call: Call, state: State) -> tuple[Query, Deployed]:
+    """The query and the contract, which must be those that the caller was made for."""
+    deployed = state.require()
+    if call.contract in (None, deployed.identity):
+        query = state.queries.get(call.query)
+        if call.identity in (None, query.identity):
+            return query, deployed
+    raise ContractMismatch(
+        "another contract or query is deployed than the one that the caller was made for; "
+        "read the contract and generate the client again"
+    )
 
 
 def _arguments(prepared: Prepared, call: Call) -> tuple[Cells, str | None]:

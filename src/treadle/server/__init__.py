@@ -3,9 +3,9 @@
 Reading order: `options` (what may be set), `service` (what all routes share), `auth` (who sends a request),
 `call` (one request), `answers` and `problems` (what goes back), `endpoint` (a route with what it needs and
 says of itself), then one module for each group of routes: `commands`, `lines`, `named`, `history`,
-`contract`, `workflows`, `operations`, `documents`. `app` puts groups together, `gate` stands before all of
-them, `openapi` and `schemas` describe them, `metrics` and `sampling` measure, `tracing` and `logs` tell,
-`protocol` and `lifecycle` run it.
+`contract`, `interface`, `workflows`, `operations`, `documents`. `app` puts groups together, `gate` stands
+before all of them, `openapi` and `schemas` describe them, `metrics` and `sampling` measure, `tracing` and
+`logs` tell, `protocol` and `lifecycle` run it.
 
 A further group of routes is a module with a tuple `ENDPOINTS`; `app.GROUPS` lists the groups.
 """

@@ -24,6 +24,7 @@ GROUPS: Final = (
     "treadle.server.named",
     "treadle.server.history",
     "treadle.server.contract",
+    "treadle.server.interface",
     "treadle.server.workflows",
     "treadle.server.operations",
 )

@@ -20,7 +20,7 @@ from treadle.server.requests import text
 from treadle.server.schemas import Schema, Schemas
 from treadle.text import nearest
 
-MEMBERS: Final = ("parameters", "after", "at_least", "history")
+MEMBERS: Final = ("parameters", "after", "at_least", "history", "contract", "query")
 
 
 async def run_query(call: Call) -> Answer:
@@ -42,6 +42,8 @@ async def run_query(call: Call) -> Answer:
         body.get("at_least"),
         text(body, "history"),
         timeout,
+        text(body, "contract"),
+        text(body, "query"),
     )
     strings = preferred.get("integers") == "string"
 
@@ -81,6 +83,8 @@ def _request(schemas: Schemas, query: q.Query) -> Schema:
         "parameters": schemas.object(query.parameters, out=False),
         "at_least": {"type": ["integer", "null"], "minimum": 0, "description": "A commit to be seen."},
         "history": {"type": ["string", "null"], "description": "The history incarnation relied on."},
+        "contract": {"type": ["string", "null"], "description": "The identity of the contract relied on."},
+        "query": {"type": ["string", "null"], "description": "The identity of the query relied on."},
     }
     if query.cursor is not None:
         properties["after"] = {"type": ["string", "null"], "description": "`next` of the page before."}

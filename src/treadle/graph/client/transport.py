@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-from treadle.errors import OutcomeUnknown, TreadleError
-
-
-class Unreachable(TreadleError):
-    """The server cannot be reached: nothing was sent, nothing happened."""
-
-    default = "unreachable"
+from treadle.errors import OutcomeUnknown, Unreachable
 
 
 class NoAnswer(OutcomeUnknown):
@@ -41,3 +35,6 @@ class Transport(Protocol):
 
     def capabilities(self) -> Mapping[str, Any] | None:
         """The workflow capabilities, or None where the server has no such route."""
+
+
+__all__ = ["Applied", "NoAnswer", "Transport", "Unreachable"]

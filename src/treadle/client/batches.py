@@ -1,0 +1,170 @@
+"""Many commands at once: lines in groups of one request each, until every one has its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from treadle.client.exchange import (
+    Answer,
+    Attempts,
+    Deadline,
+    Policy,
+    Reply,
+    Send,
+    Steps,
+    document_of,
+    in_doubt,
+    lost,
+    refusal,
+    repeats,
+)
+from treadle.client.problems import error_of, is_problem
+from treadle.client.wire import Face, Line, encoded, parsed
+from treadle.engine.receipt import Receipt
+from treadle.errors import ContractMismatch, Malformed, OutcomeUnknown, TreadleError
+
+Command = tuple[str, Mapping[str, Any] | Any]
+Progress = Callable[[int, int], None]
+
+LINES: Final = 1_000
+"""Commands that go in one request, and at most so many bytes of them:"""
+BYTES: Final = 8 * 1024 * 1024
+_HEADERS: Final = {"Content-Type": "application/jsonl", "Accept": "application/jsonl"}
+
+
+class _Sent(NamedTuple):
+    """A line with its place among the commands."""
+
+    place: int
+    line: Line
+    text: bytes
+
+
+class Batch:
+    """Commands and their answers so far: None where there is none yet."""
+
+    def __init__(self, commands: Sequence[Command], face: Face, progress: Progress | None) -> None:
+        self.face = face
+        self._commands = commands
+        self._progress = progress
+        self._answers: list[Receipt | TreadleError | None] = [None] * len(commands)
+        self._doubtful: set[int] = set()
+        self._told = 0
+
+    @property
+    def answers(self) -> list[Receipt | TreadleError]:
+        """For each command its receipt or its error."""
+        return [answer or OutcomeUnknown("no answer came") for answer in self._answers]
+
+    @property
+    def mismatched(self) -> bool:
+        """Whether some command was refused because another contract is deployed; none of these has run."""
+        return any(isinstance(answer, ContractMismatch) for answer in self._answers)
+
+    def run(
+        self, policy: Policy, limit: Deadline | None, *, history: str | None, contract: str | None
+    ) -> Steps[None]:
+        """Send what has no answer yet, or was refused as made for another contract, group by group.
+
+        Each group has the policy's time, or all of them what is left of `limit`.
+        """
+        waiting = [
+            place
+            for place, answer in enumerate(self._answers)
+            if answer is None or isinstance(answer, ContractMismatch)
+        ]
+        for chunk in _chunks(self._lines(waiting, history, contract)):
+            seconds = policy.timeout if limit is None else min(policy.timeout, limit.left())
+            yield from self._settle(Attempts(policy, seconds), chunk)
+            self._tell(chunk[-1].place + 1)
+        self._tell(len(self._commands))
+
+    def _tell(self, done: int) -> None:
+        if self._progress is not None and done > self._told:
+            self._progress(done, len(self._commands))
+            self._told = done
+
+    def _lines(self, places: Sequence[int], history: str | None, contract: str | None) -> Iterator[_Sent]:
+        """What can be sent; what is wrong with the others is their answer."""
+        for place in places:
+            command, given = self._commands[place]
+            try:
+                line = self.face.line(command, given, history=history, contract=contract)
+            except TreadleError as error:
+                self._answers[place] = error
+            else:
+                yield _Sent(place, line, encoded({"command": command, **line.body}) + b"\n")
+
+    def _settle(self, attempts: Attempts, left: list[_Sent]) -> Steps[None]:
+        """Send lines until each has its answer. Those that may be repeated are, in order."""
+        while left:
+            body = b"".join(one.text for one in left)
+            headers = _HEADERS | {"Prefer": attempts.wait()}
+            answer = yield Send("POST", "v1/commands", attempts.seconds(), body, headers)
+            left = [
+                one
+                for one, said in zip(left, _said(answer, len(left)), strict=True)
+                if self._again(one, said)
+            ]
+            if not left:
+                return
+            error = self._answers[left[0].place]
+            retry_after = answer.retry_after if isinstance(answer, Reply) else None
+            try:
+                yield from attempts.failed(_error(error), retry_after)
+            except TreadleError:
+                return  # every line that is left has its own error
+
+    def _again(self, one: _Sent, said: Any) -> bool:
+        """Note what was said of a line; whether it is to be sent again."""
+        if not isinstance(said, TreadleError):
+            try:
+                self._answers[one.place] = self.face.receipt(one.line.command, said)
+            except ContractMismatch as error:
+                self._answers[one.place] = in_doubt(error)  # it has an outcome, which cannot be read
+            return False
+        if isinstance(said, OutcomeUnknown):
+            self._doubtful.add(one.place)
+            self._answers[one.place] = said
+            return one.line.keyed
+        self._answers[one.place] = in_doubt(said) if one.place in self._doubtful else said
+        return repeats(said)
+
+
+def _error(answer: Any) -> TreadleError:
+    return answer if isinstance(answer, TreadleError) else OutcomeUnknown("no answer came")
+
+
+def _said(answer: Answer, count: int) -> list[Any]:
+    """What an answer says of each of `count` lines: a receipt's document, or an error."""
+    if not isinstance(answer, Reply):
+        return [lost(answer)] * count
+    if answer.status != 200:
+        return [refusal(answer, document_of(answer))] * count
+    found = [_line(text) for text in answer.body.splitlines()[:count]]
+    return found + [OutcomeUnknown("the answer ended early; repeat the same key")] * (count - len(found))
+
+
+def _line(text: bytes) -> Any:
+    try:
+        document = parsed(text)
+    except Malformed:
+        document = None
+    if is_problem(document):
+        return error_of(document)
+    return document if isinstance(document, dict) else OutcomeUnknown("the server's answer cannot be read")
+
+
+def _chunks(lines: Iterator[_Sent]) -> Iterator[list[_Sent]]:
+    """Lines in groups of one request each."""
+    chunk: list[_Sent] = []
+    size = 0
+    for one in lines:
+        if chunk and (len(chunk) >= LINES or size + len(one.text) > BYTES):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(one)
+        size += len(one.text)
+    if chunk:
+        yield chunk

@@ -1,0 +1,166 @@
+"""The calls of a remote client, from what the caller gives to what it gets, as steps of an exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from treadle.client import interface
+from treadle.client.batches import Batch, Command, Progress
+from treadle.client.exchange import Attempts, Policy, Steps, read, write
+from treadle.client.wire import Face, encoded, entry
+from treadle.engine.receipt import Receipt
+from treadle.errors import ContractMismatch, Malformed, TreadleError
+from treadle.history import Entry
+from treadle.queries.page import Page
+
+
+class Reliance(NamedTuple):
+    """What a request relies on, None for nothing: the history incarnation, the identity of the contract that
+    the caller was made for, and of the query."""
+
+    history: str | None = None
+    contract: str | None = None
+    query: str | None = None
+
+
+class Ask(NamedTuple):
+    """A call of a named query, as the caller makes it."""
+
+    name: str
+    parameters: Any = None
+    after: str | None = None
+    at_least: int | None = None
+
+
+class Records(NamedTuple):
+    """A page of the log, and the number to go on from."""
+
+    entries: list[Entry]
+    next: int | None
+
+
+class Calls:
+    """What a remote client can do. It keeps the interface of the contract that it was last told of."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._face: Face | None = None
+
+    def _attempts(self, seconds: float | None) -> Attempts:
+        return Attempts(self.policy, seconds)
+
+    # The contract.
+
+    def contract(self) -> Steps[dict[str, Any]]:
+        """Name, version, identity, history, and what the caller may use."""
+        document = yield from read(self._attempts(None), "GET", "v1/contract")
+        if not isinstance(document, dict):
+            raise Malformed("the server's answer is no description of a contract")
+        return document
+
+    def face(self, attempts: Attempts, contract: str | None, knows: Callable[[Face], bool]) -> Steps[Face]:
+        """The interface of the deployed contract.
+
+        It is asked for once, and again where the caller was made for another contract, or where it does not
+        know what the caller wants.
+        """
+        found = self._face
+        if found is not None and contract in (None, found.identity) and knows(found):
+            return found
+        return (yield from self._refreshed(attempts))
+
+    def _refreshed(self, attempts: Attempts) -> Steps[Face]:
+        path = "v1/contract/interface"
+        document = yield from read(self._attempts(attempts.deadline.left()), "GET", path)
+        try:
+            found = self._face = Face(msgspec.convert(document, interface.Interface))
+        except msgspec.ValidationError as error:
+            raise ContractMismatch(
+                "the server describes its contract in a way that this release cannot read"
+            ) from error
+        return found
+
+    # Commands.
+
+    def run(self, command: str, given: Any, timeout: float | None, on: Reliance) -> Steps[Receipt]:
+        """Run one command."""
+        attempts = self._attempts(timeout)
+        face = yield from self.face(attempts, on.contract, lambda face: command in face.commands)
+        while True:
+            line = face.line(command, given, history=on.history, contract=on.contract)
+            body, path = encoded(line.body), f"v1/commands/{quote(command, safe='')}"
+            try:
+                document = yield from write(attempts, path, body, keyed=line.keyed)
+            except ContractMismatch as error:
+                face = yield from self._newer(attempts, face, on, error)
+            else:
+                return face.receipt(command, document)
+
+    def _newer(self, attempts: Attempts, face: Face, on: Reliance, error: ContractMismatch) -> Steps[Face]:
+        """The interface of a contract that was deployed since; raises `error` where none was."""
+        if on.contract is None:
+            found = yield from self._refreshed(attempts)
+            if found.interface != face.interface:
+                return found
+        raise error
+
+    def run_many(
+        self,
+        commands: Sequence[Command],
+        timeout: float | None,
+        on: Reliance,
+        progress: Progress | None,
+    ) -> Steps[list[Receipt | TreadleError]]:
+        """Run many commands; for each, in order, its receipt or its error."""
+        names = {command for command, _ in commands}
+        whole = self._attempts(timeout)
+        try:
+            face = yield from self.face(whole, on.contract, lambda face: names <= face.commands.keys())
+        except TreadleError as error:
+            return [error] * len(commands)
+        batch = Batch(commands, face, progress)
+        limit = None if timeout is None else whole.deadline
+        yield from batch.run(self.policy, limit, history=on.history, contract=on.contract)
+        if on.contract is None and batch.mismatched:
+            batch.face = yield from self._refreshed(whole)
+            if batch.face.interface != face.interface:
+                yield from batch.run(self.policy, limit, history=on.history, contract=None)
+        return batch.answers
+
+    # Reads.
+
+    def query(self, ask: Ask, timeout: float | None, on: Reliance) -> Steps[Page]:
+        """A page of a named query."""
+        attempts = self._attempts(timeout)
+        face = yield from self.face(attempts, on.contract, lambda face: ask.name in face.queries)
+        while True:
+            query = face.queries.get(ask.name)
+            body: dict[str, Any] = {"after": ask.after, "at_least": ask.at_least, "history": on.history}
+            body["contract"] = face.identity if on.contract is None else on.contract
+            if query is not None:
+                body["parameters"] = face.parameters(query, ask.parameters, on.contract)
+                body["query"] = query.identity if on.query is None else on.query
+            path = f"v1/queries/{quote(ask.name, safe='')}"
+            try:
+                document = yield from read(attempts, "POST", path, encoded(body))
+                if query is not None:
+                    return face.page(query, document)
+                raise ContractMismatch("the query was deployed a moment ago; ask again")
+            except ContractMismatch as error:
+                face = yield from self._newer(attempts, face, on, error)
+
+    def log(self, first: int, last: int | None, of: tuple[str, Sequence[str]] | None) -> Steps[Records]:
+        """A page of the log."""
+        asked: list[tuple[str, str]] = [("from", str(first))]
+        if last is not None:
+            asked.append(("to", str(last)))
+        if of is not None:
+            asked += [("of", of[0]), *(("key", word) for word in of[1])]
+        document = yield from read(self._attempts(None), "GET", f"v1/log?{urlencode(asked)}")
+        if not isinstance(document, dict) or not isinstance(document.get("records"), list):
+            raise Malformed("the server's answer is no page of the log")
+        return Records([entry(one) for one in document["records"]], document.get("next"))
