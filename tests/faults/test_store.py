@@ -218,6 +218,19 @@ def test_a_question_inside_the_transaction_whose_flush_failed(bench: Bench):
     store.close()
 
 
+def test_settling_keeps_the_files_format(bench: Bench):
+    store = open_database(bench.fresh(), vfs=bench.disk.name)
+    with store.write() as tx:
+        tx.raise_format(2)
+        tx.commit()
+    bench.disk.arm(Fault(1, "error", frozenset({"sync"})))
+    with pytest.raises(StoreError):
+        write_batch(store, 1)
+    assert bench.disk.fired
+    assert store._writer.pragma("user_version") == 2
+    store.close()
+
+
 def test_a_failed_flush_that_the_next_one_mends_is_no_riddle(bench: Bench):
     """One failed flush, then a full checkpoint succeeds: the answer is that nothing happened."""
     store = open_database(bench.fresh(), vfs=bench.disk.name)

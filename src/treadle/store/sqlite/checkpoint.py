@@ -134,7 +134,8 @@ class Checkpointer:
     def _make_room(self, connection: apsw.Connection, room: int) -> None:
         """Make the log's file as long as `room` bytes, by zeros, which mean nothing to SQLite.
 
-        It is done piece by piece, between writers. Only who has SQLite's write lock makes the log longer, so nobody else does meanwhile.
+        It is done piece by piece, between writers. Only who has SQLite's write lock makes the log longer, so
+        nobody else does meanwhile.
         """
         with suppress(OSError):
             disk = os.statvfs(self._place.path)
@@ -199,8 +200,10 @@ def settle(connection: apsw.Connection) -> None:
     pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
     if moved < pages:
         raise apsw.BusyError("the checkpoint is not complete")
+    connection.execute("BEGIN IMMEDIATE")
     # It marks the first page as changed, though it says what stands there.
-    connection.execute(f"BEGIN IMMEDIATE; PRAGMA user_version = {schema.FORMAT}; COMMIT")
+    connection.pragma("user_version", int(connection.pragma("user_version")))
+    connection.execute("COMMIT")
 
 
 def flush_recovered(connection: apsw.Connection) -> None:

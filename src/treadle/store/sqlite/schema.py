@@ -15,8 +15,8 @@ FORMAT: Final = 1
 """The version of a new file's format, in the header's user version."""
 
 NEWEST: Final = 2
-"""The newest format that is read. A file of format 2 has been enrolled in workflow processing: its graph may be
-changed by releases only that know the guard."""
+"""The newest format that is read. A file of format 2 has been enrolled in workflow processing: its graph may
+be changed by releases only that know the guard."""
 
 PAGE_BYTES: Final = 4096
 
