@@ -50,8 +50,8 @@ def serve(
     with session.opened(wanted) as opened:
         if not insecure_loopback and not server.has_tokens(opened):
             screen.note(
-                "no token is valid, so nobody can call: `treadle token create SERVICE --role ROLE` makes one; "
-                "or serve this machine alone with --insecure-loopback"
+                "nobody has a valid token, so nobody can call: `treadle token create SERVICE --role ROLE` "
+                "makes one; or serve this machine alone with --insecure-loopback"
             )
         library.serve(opened, server.options(wanted, open_owner=insecure_loopback), _started)
 

@@ -112,19 +112,43 @@ class Protocol(HttpToolsProtocol):
         self._read_timer = None
         if self.transport.is_closing():
             return
-        # A head must be whole by the first look; a body may go on as long as it goes on.
-        late = self._head_bytes > 0 if self._in_head else not self._progress and not self.flow.read_paused
-        if late:
+        if self._late():
             self._refuse(408, "deadline", "the request did not come in time; nothing was done")
         elif self.cycle is None and not self._incomplete:
             self.transport.close()  # connected, and never a byte
         elif self._incomplete:
             self._look_later()
 
+    def _late(self) -> bool:
+        """A head must be whole by the first look. A body may go on as long as it goes on, unless its request
+        is answered already."""
+        if self._in_head:
+            return self._head_bytes > 0
+        return self._answered or not (self._progress or self.flow.read_paused)
+
+    @property
+    def _answered(self) -> bool:
+        """Whether the request that is being read has its whole answer."""
+        cycle: Any = self.cycle  # None before the first request
+        return cycle is not None and cycle.response_complete
+
     def pause_writing(self) -> None:
         super().pause_writing()
         if self._write_timer is None:
-            self._write_timer = self.loop.call_later(self._options.idle_seconds, self.transport.abort)
+            self._write_timer = self.loop.call_later(self._options.idle_seconds, self._unread)
+
+    def _unread(self) -> None:
+        """The client takes no answers: end the connection, and what is being answered on it."""
+        self._disconnect()
+        self.transport.abort()
+
+    def _disconnect(self) -> None:
+        """Tell the request at work, before the transport does, that nobody listens any more."""
+        cycle: Any = self.cycle  # None before the first request
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
+            self.flow.resume_writing()
 
     def resume_writing(self) -> None:
         self._stop(self._write_timer)
@@ -144,10 +168,11 @@ class Protocol(HttpToolsProtocol):
             return
         body = problems.bare(status, code, detail)
         cycle: Any = self.cycle  # None before the first request
-        if cycle is None or cycle.response_complete or not cycle.response_started:
+        if cycle is None or not cycle.response_started or (self._in_head and cycle.response_complete):
             self.transport.write(
                 b"HTTP/1.1 %d %b\r\ncontent-type: application/problem+json\r\ncontent-length: %d\r\n%b"
                 b"connection: close\r\n\r\n%b"
                 % (status, HTTPStatus(status).phrase.encode(), len(body), more, body)
             )
+        self._disconnect()
         self.transport.close()
