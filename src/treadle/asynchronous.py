@@ -193,9 +193,10 @@ class AsyncActing:
         *,
         timeout: float | None = None,
         history: str | None = None,
+        contract: str | None = None,
     ) -> Receipt:
         """See `treadle.database.Acting.run`. A cancelled call that was taken already runs to its end."""
-        job = self._owner.sync._engine.command_job(Request(command, input, self.caller, history))
+        job = self._owner.sync._engine.command_job(Request(command, input, self.caller, history, contract))
         answer = (await self._owner.submit([job], timeout))[0]
         if isinstance(answer, BaseException):
             raise answer
@@ -203,11 +204,11 @@ class AsyncActing:
         return receipt
 
     async def run_many(
-        self, commands: Sequence[Command], *, timeout: float | None = None
+        self, commands: Sequence[Command], *, timeout: float | None = None, **relies: str | None
     ) -> list[Receipt | TreadleError]:
         """See `treadle.database.Acting.run_many`."""
         engine = self._owner.sync._engine
-        answers, jobs = engine.command_jobs((Request(name, input, self.caller) for name, input in commands))
+        answers, jobs = engine.command_jobs(Request(*one, self.caller, **relies) for one in commands)
         if jobs:
             results = await self._owner.submit([job for _, job in jobs], timeout)
             for (position, _), answer in zip(jobs, results, strict=True):

@@ -487,29 +487,31 @@ class Acting:
         *,
         timeout: float | None = None,
         history: str | None = None,
+        contract: str | None = None,
     ) -> Receipt:
         """Run one command and return its receipt, which is durable.
 
         `input` maps the command's input names to values: Python types, or the JSON forms of the HTTP API.
+        `history` and `contract` (its identity) are what the caller relies on, None for no matter which.
         A receipt comes back for every declared outcome, failures too. Raised is everything else:
         `TerminalFailure` (recorded), `InvalidInput`, `UnknownName`, `Denied`, `KeyReused`, `KeyExpired`,
-        `HistoryChanged`, `OverCapacity` (refused, nothing recorded), `Busy` or `Cancelled` (after `timeout`
-        seconds; certainly nothing happened), `OutcomeUnknown` (repeat the same key).
+        `HistoryChanged`, `ContractMismatch`, `OverCapacity` (refused, nothing recorded), `Busy`, `Cancelled`
+        (after `timeout` seconds; certainly nothing happened), `OutcomeUnknown` (repeat the same key).
         """
         engine = self._database._engine
-        job = engine.command_job(Request(command, input, self.caller, history))
+        job = engine.command_job(Request(command, input, self.caller, history, contract))
         receipt: Receipt = self._database._one(job, timeout)
         return receipt
 
     def run_many(
-        self, commands: Sequence[Command], *, timeout: float | None = None
+        self, commands: Sequence[Command], *, timeout: float | None = None, **relies: str | None
     ) -> list[Receipt | TreadleError]:
-        """Run many commands with as few commits as fit; not all-or-nothing.
+        """Run many commands with as few commits as fit; not all-or-nothing. `relies`: see `run`.
 
         Returns for each input, in order, a receipt or the error object; both answer `.ok`.
         """
         engine = self._database._engine
-        answers, jobs = engine.command_jobs(Request(name, input, self.caller) for name, input in commands)
+        answers, jobs = engine.command_jobs(Request(*one, self.caller, **relies) for one in commands)
         if jobs:
             results = engine.submit([job for _, job in jobs], timeout)
             for (position, _), answer in zip(jobs, results, strict=True):
@@ -525,19 +527,22 @@ class Acting:
         at_least: int | None = None,
         history: str | None = None,
         timeout: float | None = None,
+        **made_for: str | None,
     ) -> Page:
         """Run a deployed named query over one snapshot and return its page.
 
         `parameters` maps the query's parameter names to values: Python types, or the JSON forms of the HTTP
         API. `after` is the `next` of an earlier page. `at_least` is a commit number that the snapshot must
         see, such as a receipt's `commit`; it is waited for. `timeout` bounds waiting and running together,
-        in seconds (30 at most, and without it).
+        in seconds (30 at most, and without it). `contract` and `identity` are those (hex) of the contract and
+        of the query that the caller was made for.
 
         Raises `Denied` (the role does not allow this query), `UnknownName`, `InvalidInput` (a parameter, or a
         cursor of another query, caller or parameters), `HistoryChanged` (a restore came between), `TooLarge`
         (a bound of the answer) or `Busy` (not in the time given).
         """
-        call = load("queries").Call(name, parameters, self.caller, after, at_least, history, timeout)
+        asked = (name, parameters, self.caller, after, at_least, history, timeout)
+        call = load("queries").Call(*asked, **made_for)
         page: Page = load("queries").run(self._database._engine, call)
         return page
 
