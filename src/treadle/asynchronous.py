@@ -204,7 +204,7 @@ class AsyncActing:
         return receipt
 
     async def run_many(
-        self, commands: Sequence[Command], *, timeout: float | None = None, **relies: str | None
+        self, commands: Sequence[Command], *, timeout: float | None = None, **relies: Any
     ) -> list[Receipt | TreadleError]:
         """See `treadle.database.Acting.run_many`."""
         engine = self._owner.sync._engine

@@ -504,7 +504,7 @@ class Acting:
         return receipt
 
     def run_many(
-        self, commands: Sequence[Command], *, timeout: float | None = None, **relies: str | None
+        self, commands: Sequence[Command], *, timeout: float | None = None, **relies: Any
     ) -> list[Receipt | TreadleError]:
         """Run many commands with as few commits as fit; not all-or-nothing. `relies`: see `run`.
 

@@ -27,7 +27,7 @@ from treadle.model import contract as contracts
 from treadle.model import migration as migrations
 from treadle.model import record
 from treadle.model.contract import Contract
-from treadle.model.facts import Key
+from treadle.model.facts import Key, Row
 from treadle.model.migration import Migration
 from treadle.model.packing import pack, unpack
 from treadle.model.ranges import Fold
@@ -44,6 +44,8 @@ OWN: Final = "migration"
 
 STEP_ROWS: Final = 512
 STEP_BYTES: Final = 4 << 20
+PART: Final = 64
+"""So many rows are read before their bytes are counted."""
 STEP_RECORDS: Final = 4 * BATCH_COMMANDS
 """More than others may write between two steps, so that following comes to an end."""
 STEP_ENTRIES: Final = 4_096
@@ -280,32 +282,31 @@ def _bring(tx: Any, site: Site, filler: Filler, standing: Standing) -> Standing:
     if standing.place >= len(works):
         return msgspec.structs.replace(standing, phase="following")
     entity = works[standing.place]
-    table = site.active.tables[entity]
-    after = None if standing.last is None else unpack(standing.last)
-    rows = list(_page(tx, site, entity, after))
-    if not rows:
-        return msgspec.structs.replace(standing, place=standing.place + 1, last=None)
-    keyed = [(row.cells[: table.key_count], row) for row in rows]
+    count = site.active.tables[entity].key_count
+    rows, ended = _page(tx, site, entity, None if standing.last is None else unpack(standing.last))
+    keyed = [(row.cells[:count], row) for row in rows]
     filler.bring(entity, keyed)
-    return msgspec.structs.replace(standing, last=pack(keyed[-1][0]), done=standing.done + len(keyed))
+    done = standing.done + len(keyed)
+    if ended:  # rows that come after the end from now on are followed along the log
+        return msgspec.structs.replace(standing, place=standing.place + 1, last=None, done=done)
+    return msgspec.structs.replace(standing, last=pack(keyed[-1][0]), done=done)
 
 
-def _page(tx: ReadTx, site: Site, entity: str, after: Key | None) -> Iterator[Any]:
-    """Rows after a key, so many and so large as fit one step."""
-    table = site.active.tables[entity]
-    measure = site.active.plan.entities[entity].sizes.record_measure(
-        site.active.plan.entities[entity].members
-    )
-    count = size = 0
-    while count < STEP_ROWS and size < STEP_BYTES:
-        rows = tx.scan(table, after, 64)
-        if not rows:
-            return
-        for row in rows:
-            size += measure(row.cells)
-            yield row
-        count += len(rows)
+def _page(tx: ReadTx, site: Site, entity: str, after: Key | None) -> tuple[list[Row], bool]:
+    """Rows after a key, so many and so large as fit one step, and whether they are the last."""
+    table, plan = site.active.tables[entity], site.active.plan.entities[entity]
+    measure = plan.sizes.record_measure(plan.members)
+    found: list[Row] = []
+    size = 0
+    while len(found) < STEP_ROWS and size < STEP_BYTES:
+        wanted = min(PART, STEP_ROWS - len(found))
+        rows = tx.scan(table, after, wanted)
+        size += sum(measure(row.cells) for row in rows)
+        found += rows
+        if len(rows) < wanted:
+            return found, True
         after = rows[-1].cells[: table.key_count]
+    return found, False
 
 
 def _follow(tx: Any, site: Site, filler: Filler, standing: Standing) -> Standing:

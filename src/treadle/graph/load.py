@@ -195,6 +195,81 @@ def _check_xml(text: str) -> None:
         raise SparqlSyntax(message, line=problem.lineno, column=problem.offset + 1) from None
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A document that was read: what it says, and what it would change.
+
+    Attributes:
+        statements: its statements as the dataset keeps them, each once, in the document's order.
+        respelled: those that the document spells otherwise.
+        graph: the graph that it takes the place of, where `replace` is true.
+        replace: whether it takes the place of what `graph` holds.
+    """
+
+    statements: dict[Quad, None]
+    respelled: tuple[Respelled, ...]
+    graph: Graph = None
+    replace: bool = False
+
+    @classmethod
+    def read(
+        cls,
+        document: str | bytes,
+        format: str,
+        *,
+        labels: str,
+        graph: Graph = None,
+        base: str | None = None,
+        replace: bool = False,
+        most: int = STATEMENTS,
+        progress: Progress | None = None,
+    ) -> Loaded:
+        """Read a document; for arguments and errors see `load_delta`."""
+        added: dict[Quad, None] = {}
+        respelled: dict[Respelled, None] = {}
+        statements = read_document(document, format, labels=labels, graph=graph, base=base, most=most)
+        for count, statement in enumerate(statements, 1):
+            if replace and statement.stored.g != graph:
+                raise SparqlError("a document that replaces a graph cannot name another one")
+            if statement.written != statement.stored:
+                respelled[Respelled("insert", statement.written, statement.stored)] = None
+            added[statement.stored] = None
+            if progress is not None and count % _EVERY == 0:
+                progress(count)
+        return cls(added, tuple(respelled), graph, replace)
+
+    def delta(self, index: Index) -> Delta:
+        """The change that the document would make to the index as it is; the index is left alone."""
+        removed: list[Quad] = []
+        if self.replace:
+            removed = [quad for quad in index.quads(graph=self.graph) if quad not in self.statements]
+        new = [q for q in self.statements if not index.exists(q)] if len(index) else list(self.statements)
+        return self._delta(index, removed, new)
+
+    def rebased(self, delta: Delta, since: Delta, index: Index) -> Delta:
+        """The change from the index as it is, at a cost that follows what came since it was computed first.
+
+        Args:
+            delta: the change from an earlier state.
+            since: what was changed since that state, whole.
+            index: the index now.
+        """
+        gone, come = set(since.removed), set(since.added)
+        new = [quad for quad in delta.added if quad not in come]
+        new += [quad for quad in since.removed if quad in self.statements]
+        removed = [quad for quad in delta.removed if quad not in gone]
+        if self.replace:
+            removed += [q for q in since.added if q.g == self.graph and q not in self.statements]
+        return self._delta(index, removed, new)
+
+    def _delta(self, index: Index, removed: list[Quad], new: list[Quad]) -> Delta:
+        created = {quad.g for quad in new if quad.g is not None}
+        if self.replace and self.graph is not None:
+            created.add(self.graph)
+        missing = [name for name in created if not index.has_graph(name)]
+        return Delta.of(removed, new, missing, respelled=self.respelled)
+
+
 def load_delta(
     index: Index,
     document: str | bytes,
@@ -219,21 +294,14 @@ def load_delta(
         As `read_document`.
         SparqlError: `replace`, and the document names another graph.
     """
-    added: dict[Quad, None] = {}
-    respelled: dict[Respelled, None] = {}
-    statements = read_document(document, format, labels=labels, graph=graph, base=base, most=most)
-    for count, statement in enumerate(statements, 1):
-        if replace and statement.stored.g != graph:
-            raise SparqlError("a document that replaces a graph cannot name another one")
-        if statement.written != statement.stored:
-            respelled[Respelled("insert", statement.written, statement.stored)] = None
-        added[statement.stored] = None
-        if progress is not None and count % _EVERY == 0:
-            progress(count)
-    removed = [quad for quad in index.quads(graph=graph) if quad not in added] if replace else []
-    new = [quad for quad in added if not index.exists(quad)] if len(index) else list(added)
-    created = {quad.g for quad in new if quad.g is not None}
-    if replace and graph is not None:
-        created.add(graph)
-    missing = [name for name in created if not index.has_graph(name)]
-    return Delta.of(removed, new, missing, respelled=respelled)
+    loaded = Loaded.read(
+        document,
+        format,
+        labels=labels,
+        graph=graph,
+        base=base,
+        replace=replace,
+        most=most,
+        progress=progress,
+    )
+    return loaded.delta(index)

@@ -137,8 +137,8 @@ def _each(
     for item in before:
         successor = successors.get(item.name)
         if successor is not None:
-            if successor != item:
-                yield from differences(item, successor)
+            # Also where both are equal: an input may hold rows of an entity that is another one now.
+            yield from differences(item, successor)
             continue
         user = use(item)
         if user is None:
@@ -445,12 +445,12 @@ def _outcomes(
 
 
 def _fact(before: c.Field, after: c.Field) -> Iterator[Change]:
-    remedy = f"keep {before.type}, and declare another fact"
-    what = f"its type changes to {after.type}"
-    yield _refused(f"principal fact {before.name}", what, remedy, _facts(before.name))
+    if before.type != after.type:
+        remedy = f"keep {before.type}, and declare another fact"
+        what = f"its type changes to {after.type}"
+        yield _refused(f"principal fact {before.name}", what, remedy, _facts(before.name))
 
 
 def _policy(before: c.RowPolicy, after: c.RowPolicy) -> Iterator[Change]:
-    where = f"row policy {before.name}"
-    del after
-    yield _compatible(where, "its rules change, from now on")
+    if before != after:
+        yield _compatible(f"row policy {before.name}", "its rules change, from now on")

@@ -133,7 +133,8 @@ class Page:
             return NotImplemented
         return self._answer() == other._answer()
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash((self._query.identity, self.history, self.commit, self.outcome))
 
     def _answer(self) -> tuple[object, ...]:
         return (

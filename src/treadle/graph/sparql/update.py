@@ -1,4 +1,4 @@
-"""An update text into a delta: `compute_delta`."""
+"""An update text into a delta: `compute_delta`, or in two steps `prepare` and `evaluate`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,36 @@ def compute_delta(
         SparqlError: code `deadline`, `stopped` said so.
         ValueError: a binding is unfit, or `path` is direct and a pattern follows another operation.
     """
-    request = Request.read(
+    request = prepare(
+        text,
+        now=now,
+        labels=labels,
+        base=base,
+        using=using,
+        using_named=using_named,
+        bindings=bindings,
+        stopped=stopped,
+    )
+    return evaluate(request, index, most=most, path=path)
+
+
+def prepare(
+    text: str,
+    *,
+    now: int,
+    labels: str,
+    base: str | None = None,
+    using: tuple[str, ...] = (),
+    using_named: tuple[str, ...] = (),
+    bindings: Mapping[str, Term] | None = None,
+    stopped: Stopped = never,
+) -> Request:
+    """An update taken apart and checked, to be evaluated as often as need be; see `compute_delta`.
+
+    Raises:
+        SparqlSyntax, SparqlLimit, ValueError: as `compute_delta`.
+    """
+    return Request.read(
         text,
         now=now,
         base=base,
@@ -95,6 +124,20 @@ def compute_delta(
         protocol=Protocol(using, using_named),
         stopped=stopped,
     )
+
+
+def evaluate(
+    request: Request,
+    index: Index,
+    *,
+    most: int = UPDATE_COPY_QUADS,
+    path: OneOf["direct", "sequence"] | None = None,
+) -> UpdateResult:
+    """The change that a prepared update would make to the index as it is; see `compute_delta`.
+
+    Raises:
+        SparqlSyntax, SparqlLimit, SparqlError, ValueError: as `compute_delta`.
+    """
     overlay = Overlay(index, most)
     chosen = path or _path(request)
     if chosen == "direct" and _path(request) != "direct":
