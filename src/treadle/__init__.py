@@ -33,19 +33,22 @@ from treadle.errors import (
 )
 
 if TYPE_CHECKING:
+    from treadle.acting import Acting
     from treadle.asynchronous import AsyncDatabase, open_async
     from treadle.client.remote import AsyncRemote, Remote, connect, connect_async
-    from treadle.database import Acting, Database, key, open, restore
+    from treadle.database import Database, key, open, restore
     from treadle.engine.receipt import Receipt
+    from treadle.graph.options import GraphOptions
     from treadle.workers import Cap, Worker, worker
 
 __version__ = "0.1.0"
 
 # Imported when first asked for: `import treadle` stays quick, and what is not used is not loaded.
 _LATER: Final = {
-    "Acting": "treadle.database",
+    "Acting": "treadle.acting",
     "Cap": "treadle.workers",
     "Database": "treadle.database",
+    "GraphOptions": "treadle.graph.options",
     "Receipt": "treadle.engine.receipt",
     "key": "treadle.database",
     "open": "treadle.database",
@@ -82,6 +85,7 @@ __all__ = [
     "ContractMismatch",
     "Database",
     "Denied",
+    "GraphOptions",
     "HistoryChanged",
     "Internal",
     "InvalidInput",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -9,11 +10,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from treadle.access.caller import Caller
+from treadle.acting import Acting, Command
 from treadle.engine.core import Engine
 from treadle.engine.deployment import Proposal
 from treadle.engine.job import Job
 from treadle.engine.receipt import Receipt
-from treadle.engine.request import Request
 from treadle.errors import ContractError, InvalidInput, TreadleError, UnknownName
 from treadle.model.facts import NO_FACTS
 from treadle.ports.clock import Clock
@@ -22,17 +23,19 @@ from treadle.rows import StoredRow, read_key
 
 if TYPE_CHECKING:
     from treadle.access.roles import Role
+    from treadle.doctor import Finding
     from treadle.engine.grants import Tokens
     from treadle.engine.succession import Successor
-    from treadle.doctor import Finding
+    from treadle.graph.live.core import Core
+    from treadle.graph.live.surface import Graph
+    from treadle.graph.options import GraphOptions
     from treadle.history import Entry
     from treadle.model.contract import Contract
     from treadle.portability import BackedUp, Exported, Imported, ImportPlan, Restored
     from treadle.queries import Page
-    from treadle.streams import Consumer, Streams, Tail
+    from treadle.streams import Streams
     from treadle.verify import Report
 
-Command = tuple[str, Mapping[str, Any]]
 Progress = Callable[[int, int], None]
 DEFAULT_JUMP: Final = timedelta(days=1)
 
@@ -49,15 +52,18 @@ def open(
     create: bool = True,
     clock: Clock | None = None,
     max_clock_jump: timedelta | None = DEFAULT_JUMP,
+    graph: GraphOptions | None = None,
 ) -> Database:
     """Open a database.
 
     `url` is a file name, `sqlite:///name`, `postgresql://host/db` or `:memory:`. A missing file is
     created, unless `create` is false. `clock` takes a test clock of `treadle.testing`, and the log says
     so. `max_clock_jump` bounds how far the wall clock may be ahead of the last commit before commands
-    are refused as `clock_jumped`; None for no bound, and a test clock has none.
+    are refused as `clock_jumped`; None for no bound, and a test clock has none. `graph` is what this
+    process says of the graph: it may enroll the database in workflow processing (docs/howto/enroll.md).
 
-    Raises `DatabaseMissing`, `DatabaseNewer`, `DatabaseCorrupt`, `ReadOnly`, `DiskFull` or `ConfigError`.
+    Raises `DatabaseMissing`, `DatabaseNewer`, `DatabaseCorrupt`, `ReadOnly`, `DiskFull`, `ConfigError` or
+    `Refused` (`unmigrated`).
     """
     store_url = str(url)
     store = load("store").open_store(store_url, create=create)
@@ -69,10 +75,13 @@ def open(
             load("ids").SystemIds(),
             maximum_jump=None if jump is None else jump // timedelta(microseconds=1),
         )
+        database = Database(engine, store_url, graph)
+        if graph is not None and graph.speaks:
+            database.graph_core().open()
     except BaseException:
         store.close()
         raise
-    return Database(engine, store_url)
+    return database
 
 
 def restore(
@@ -118,8 +127,11 @@ class Database:
     After a fork, the child must open its own (`ForkedHandle`). Use as a context manager, or `close` it.
     """
 
-    def __init__(self, engine: Engine, url: str) -> None:
+    def __init__(self, engine: Engine, url: str, graph: GraphOptions | None = None) -> None:
         self._engine = engine
+        self._graph_options = graph
+        self._graph: Core | None = None
+        self._opening = threading.Lock()
         self.url = url
 
     def __enter__(self) -> Database:
@@ -132,6 +144,8 @@ class Database:
 
     def close(self) -> None:
         """Close the handle; what is committed stays. Closing twice is fine."""
+        if self._graph is not None:
+            self._graph.close()
         self._engine.store.close()
 
     def __repr__(self) -> str:
@@ -354,6 +368,19 @@ class Database:
         return report
 
     @property
+    def graph(self) -> Graph:
+        """The RDF dataset: update, load, query, export, capabilities; see docs/explain/updates.md."""
+        found: Graph = load("graph").Graph(self.graph_core())
+        return found
+
+    def graph_core(self) -> Core:
+        """The graph as all its surfaces share it, opened when it is first asked for."""
+        with self._opening:
+            if self._graph is None:
+                self._graph = load("graph").opened(self._engine, self._graph_options)
+            return self._graph
+
+    @property
     def tokens(self) -> Tokens:
         """The tokens that HTTP callers send: create, list, revoke, rotate."""
         found: Tokens = load("grants").Tokens(self._engine)
@@ -470,128 +497,4 @@ class Database:
         return answer
 
 
-class Acting:
-    """A database as one principal sees it: every command is its."""
-
-    def __init__(self, database: Database, caller: Caller) -> None:
-        self._database = database
-        self.caller = caller
-
-    def __repr__(self) -> str:
-        return f"<{self.caller.principal} on {self._database!r}>"
-
-    def run(
-        self,
-        command: str,
-        input: Mapping[str, Any] | Any,
-        *,
-        timeout: float | None = None,
-        history: str | None = None,
-        contract: str | None = None,
-    ) -> Receipt:
-        """Run one command and return its receipt, which is durable.
-
-        `input` maps the command's input names to values: Python types, or the JSON forms of the HTTP API.
-        `history` and `contract` (its identity) are what the caller relies on, None for no matter which.
-        A receipt comes back for every declared outcome, failures too. Raised is everything else:
-        `TerminalFailure` (recorded), `InvalidInput`, `UnknownName`, `Denied`, `KeyReused`, `KeyExpired`,
-        `HistoryChanged`, `ContractMismatch`, `OverCapacity` (refused, nothing recorded), `Busy`, `Cancelled`
-        (after `timeout` seconds; certainly nothing happened), `OutcomeUnknown` (repeat the same key).
-        """
-        engine = self._database._engine
-        job = engine.command_job(Request(command, input, self.caller, history, contract))
-        receipt: Receipt = self._database._one(job, timeout)
-        return receipt
-
-    def run_many(
-        self, commands: Sequence[Command], *, timeout: float | None = None, **relies: Any
-    ) -> list[Receipt | TreadleError]:
-        """Run many commands with as few commits as fit; not all-or-nothing. `relies`: see `run`.
-
-        Returns for each input, in order, a receipt or the error object; both answer `.ok`.
-        """
-        engine = self._database._engine
-        answers, jobs = engine.command_jobs(Request(*one, self.caller, **relies) for one in commands)
-        if jobs:
-            results = engine.submit([job for _, job in jobs], timeout)
-            for (position, _), answer in zip(jobs, results, strict=True):
-                answers[position] = answer
-        return answers
-
-    def query(
-        self,
-        name: str,
-        parameters: Mapping[str, Any] | Any = None,
-        *,
-        after: str | None = None,
-        at_least: int | None = None,
-        history: str | None = None,
-        timeout: float | None = None,
-        **made_for: str | None,
-    ) -> Page:
-        """Run a deployed named query over one snapshot and return its page.
-
-        `parameters` maps the query's parameter names to values: Python types, or the JSON forms of the HTTP
-        API. `after` is the `next` of an earlier page. `at_least` is a commit number that the snapshot must
-        see, such as a receipt's `commit`; it is waited for. `timeout` bounds waiting and running together,
-        in seconds (30 at most, and without it). `contract` and `identity` are those (hex) of the contract and
-        of the query that the caller was made for.
-
-        Raises `Denied` (the role does not allow this query), `UnknownName`, `InvalidInput` (a parameter, or a
-        cursor of another query, caller or parameters), `HistoryChanged` (a restore came between), `TooLarge`
-        (a bound of the answer) or `Busy` (not in the time given).
-        """
-        asked = (name, parameters, self.caller, after, at_least, history, timeout)
-        call = load("queries").Call(*asked, **made_for)
-        page: Page = load("queries").run(self._database._engine, call)
-        return page
-
-    def pages(
-        self, name: str, parameters: Mapping[str, Any] | Any = None, *, at_least: int | None = None
-    ) -> Iterator[Page]:
-        """The pages of a deployed named query, one after another.
-
-        Each is of its own snapshot, which sees at least what the one before saw: a row that moves in the
-        order meanwhile may be missed or come twice; `commit` and `after_commit` of a page tell.
-        """
-        call = load("queries").Call(name, parameters, self.caller, None, at_least)
-        found: Iterator[Page] = load("queries").pages(self._database._engine, call)
-        return found
-
-    def recall(self, command: str, key: str) -> Receipt | None:
-        """What this principal's key was answered for a command, or None for a key that is free. Runs nothing.
-
-        Raises the stored `TerminalFailure`; `KeyExpired` for a receipt that was pruned; `Denied`,
-        `UnknownName` or `InvalidInput` as `run` does.
-        """
-        found = load("recall").recall(self._database._engine, self.caller, command, [key])[0]
-        if isinstance(found, BaseException):
-            raise found
-        receipt: Receipt | None = found
-        return receipt
-
-    def consumer(
-        self, event: str, name: str, partition: Any = None, *, start: str | int = "oldest"
-    ) -> Consumer:
-        """A named consumer of an event's stream, or of one partition of it.
-
-        `partition` has the values of the event's partition fields, by name or in order; without it the
-        consumer gets all of them, in the order of their commits. A consumer that is new begins at `start`:
-        "oldest", "newest", or behind a commit's number.
-        Raises `InvalidInput` for a name that is none.
-        """
-        engine = self._database._engine
-        found: Consumer = load("streams").Consumer(engine, self.caller, event, name, partition, start)
-        return found
-
-    def tail(
-        self, event: str, partition: Any = None, *, after: str | None = None, start: str | int = "oldest"
-    ) -> Tail:
-        """A reader of an event's stream, or of one partition of it, that keeps and settles nothing.
-
-        It goes on after the cursor `after`, or begins at `start` (see `consumer`). Raises `Denied`,
-        `UnknownName`, `InvalidInput` (also `cursor_expired`) or `HistoryChanged`.
-        """
-        engine = self._database._engine
-        found: Tail = load("streams").Tail(engine, self.caller, event, partition, after=after, start=start)
-        return found
+__all__ = ["Acting", "Command", "Database", "key", "open", "restore"]
