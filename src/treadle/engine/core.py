@@ -50,9 +50,10 @@ class Engine:
     def refresh(self) -> State:
         """The state as of now, so that another process's deployment is seen without a write."""
         with self.store.read() as tx:
-            return self._follow(tx)
+            return self.follow(tx)
 
-    def _follow(self, tx: ReadTx) -> State:
+    def follow(self, tx: ReadTx) -> State:
+        """The state as of a transaction; a newer one than was seen before is kept."""
         known = self._state
         found = states.load(tx, known)
         if found is not known:
@@ -127,7 +128,7 @@ class Engine:
 
     def _transact(self, jobs: list[Job]) -> _Failed | None:
         with self.store.write() as tx:
-            state = self._follow(tx)
+            state = self.follow(tx)
             rule = self._rule._replace(maximum_jump=None) if jobs[0].any_clock else self._rule
             batch = Batch(tx, state, rule, self._contracts)
             committed = False

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple, cast
 from treadle import limits
 from treadle.access import tokens
 from treadle.access.caller import Caller
-from treadle.engine import state as states
 from treadle.engine.core import Engine
 from treadle.engine.state import Deployed, State
 from treadle.errors import Busy, ContractMismatch, HistoryChanged, InvalidInput
@@ -51,21 +50,21 @@ def run(engine: Engine, call: Call) -> Page:
     deadline = time.monotonic() + allowed
     wanted = _commit_number(call.at_least)
     with _snapshot(engine, wanted, deadline) as tx:
-        state = states.load(tx, engine.state)
-        _admit(call, state, tx, engine)
+        state = engine.follow(tx)
+        head = tx.head()
+        now = max(engine.clock.now(), head.time)
+        caller = _admitted(call, state, tx, now)
         query, deployed = _wanted(call, state)
         prepared: Prepared = state.queries.keep(
             (query.name, deployed.identity), lambda: prepare(query, deployed)
         )
         parameters, after = _arguments(prepared, call)
-        binding = cursors.Binding(query.module_hash, prepared.encode_parameters(parameters), call.caller)
+        binding = cursors.Binding(query.module_hash, prepared.encode_parameters(parameters), caller)
         place = None if after is None else cursors.read(after, binding, state)
-        head = tx.head()
-        now = max(engine.clock.now(), head.time)
         named = zip(query.parameters, parameters, strict=True)
         frame = Frame({field.name: cell for field, cell in named}, now)
-        sealed = Sealed(now, (), dict(call.caller.facts), state.roles.policed(call.caller))
-        run_ = Run(prepared, tx, call.caller, sealed, place.cells if place else None, deadline)
+        sealed = Sealed(now, (), dict(caller.facts), state.roles.policed(caller))
+        run_ = Run(prepared, tx, caller, sealed, place.cells if place else None, deadline)
         answer = run_.answer(frame)
         following = answer.next
         cursor = None
@@ -128,17 +127,20 @@ def _snapshot(engine: Engine, at_least: int, deadline: float) -> Iterator[QueryT
         pause = min(2 * pause, longest)
 
 
-def _admit(call: Call, state: State, tx: QueryTx, engine: Engine) -> None:
-    """Who may ask, before anything is shown."""
+def _admitted(call: Call, state: State, tx: QueryTx, now: int) -> Caller:
+    """The caller, once it may ask, before anything is shown; a token is looked up again in the snapshot."""
     caller = call.caller
     if caller.token is not None:
         data = tx.setting(tokens.PREFIX + caller.token)
         if data is None:
             raise tokens.refused()
-        tokens.decode(data).check(max(engine.clock.now(), tx.head().time))
+        token = tokens.decode(data)
+        token.check(now)
+        caller = caller._replace(facts=state.facts_of(token))
     state.roles.check_query(caller, call.query)
     if call.history is not None and call.history != state.history:
         raise HistoryChanged("the database was restored since; read the state again before you rely on it")
+    return caller
 
 
 def _wanted(call: Call, state: State) -> tuple[Query, Deployed]:

@@ -9,9 +9,11 @@ from uuid import UUID
 
 import pytest
 
+import treadle
 from tests.unit.queries.conftest import CONTRACT, OTHER, QUERIES, SHOP, START, World
 from treadle import limits
 from treadle.access.roles import Role
+from treadle.engine.grants import authenticate
 from treadle.engine.named import Queries, QueryProposal
 from treadle.errors import (
     Busy,
@@ -24,6 +26,8 @@ from treadle.errors import (
     UnexpectedOutcome,
     UnknownName,
 )
+from treadle.queries import Call, calling, run
+from treadle.queries.prepared import prepare
 
 
 def test_the_outcome_of_a_present_and_of_an_absent_row(world: World) -> None:
@@ -353,3 +357,45 @@ def test_a_lost_race_of_deployments_is_refused(world: World) -> None:
     with pytest.raises(ContractMismatch) as caught:
         proposal.check(Queries({}))
     assert caught.value.code == "version_conflict"
+
+
+# Several handles.
+
+
+def test_another_handles_deployment_is_followed_once(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handle that only reads sees a new deployment, and makes its queries ready once, not at every call."""
+    url = str(tmp_path / "work.db")
+    first = World(url)
+    second = treadle.open(url, clock=first.clock)
+    assert second.query("Jobs", {"shop": SHOP}).ok
+    first.db.deploy(CONTRACT, queries=QUERIES.replace("take 3", "take 1"))
+    first.add(1)
+    first.add(2)
+    made: list[str] = []
+
+    def noted(query, deployed):
+        made.append(query.name)
+        return prepare(query, deployed)
+
+    monkeypatch.setattr(calling, "prepare", noted)
+    for _ in range(3):
+        assert len(second.query("Jobs", {"shop": SHOP}).rows) == 1
+    assert made == ["Jobs"]
+    second.close()
+    first.db.close()
+
+
+def test_a_token_is_looked_up_in_the_snapshot(world: World) -> None:
+    """A revoked token loses at once, and the facts that policies ask are the token's."""
+    world.add(1, owner="ann")
+    world.add(2, owner="bob")
+    world.db.deploy(CONTRACT, roles=[Role("reader", queries=("Jobs",))])
+    granted = world.db.tokens.create("ann", role="reader", facts={"name": "ann"})
+    with world.db._engine.store.read() as tx:
+        caller = authenticate(tx, world.db._engine.state, granted.text, "")
+    asked = Call("Jobs", {"shop": SHOP}, caller)
+    assert [job["size"] for job in run(world.db._engine, asked).rows] == [1]
+    world.db.tokens.revoke(granted.token.id)
+    with pytest.raises(Denied) as caught:
+        run(world.db._engine, asked)
+    assert caught.value.code == "unauthenticated"
