@@ -14,6 +14,8 @@ PARTS: Final = {
     "acts": "treadle.engine.acts",
     "grants": "treadle.engine.grants",
     "evolving": "treadle.engine.evolving",
+    "graph": "treadle.graph.live.surface",
+    "graph.audit": "treadle.graph.live.audit",
     "portability": "treadle.portability",
     "doctor": "treadle.doctor",
     "clock": "treadle.store.clock",

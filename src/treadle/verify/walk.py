@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from treadle.engine import state as states
 from treadle.engine.acts import scan
@@ -16,13 +16,18 @@ from treadle.model.facts import RowChange, Sealed, Verdict
 from treadle.model.record import LogRecord
 from treadle.plan import SEMANTICS_VERSION
 from treadle.ports.store import LogEntry, ReadTx
+from treadle.registry import load
 from treadle.streams import checking
 from treadle.streams.checking import EventCheck
 from treadle.verify.migrations import Migrations
 from treadle.verify.replay import Replay
 from treadle.verify.report import MOST, Problem, Report
 
+if TYPE_CHECKING:
+    from treadle.graph.live.audit import GraphCheck
+
 Progress = Callable[[int, int], None]
+GRAPH_KINDS: Final = frozenset(("update", "graph", "enroll", "disenroll"))
 PAGE: Final = 1_000
 
 
@@ -35,6 +40,7 @@ def verify(
         walk.records()
         walk.stored_rows()
         walk.streams()
+        walk.graph()
         return walk.report()
 
 
@@ -48,6 +54,7 @@ class _Walk:
         self._deployed: dict[str, Deployed] = {}
         self._names = states.table_names(tx)
         self._events = EventCheck(tx)
+        self._graph: GraphCheck | None = None
         self._current: Deployed | None = None
         self._migrations = Migrations(tx, self._contract, self._replay)
         self._problems: list[Problem] = []
@@ -113,6 +120,9 @@ class _Walk:
         for what in self._events.judge(stored):
             self._problem(stored.number, what)
         try:
+            if stored.kind in GRAPH_KINDS:
+                for what in self._graph_check().record(stored):
+                    self._problem(stored.number, what)
             if stored.kind == "deploy" and stored.contract is not None:
                 self._deploy(stored, self._contract(stored.contract.hex()))
             elif stored.kind == "migrate":
@@ -241,3 +251,18 @@ class _Walk:
                 self._problem(None, what)
         except DatabaseCorrupt as error:
             self._problem(None, error.message)
+
+    def graph(self) -> None:
+        """Compare the stored statements with the log's, and fold the runs of an enrolled database."""
+        if self._graph is None and next(self._tx.quads(), None) is None and not self._tx.graphs():
+            return
+        try:
+            for what in self._graph_check().rest():
+                self._problem(None, what)
+        except TreadleError as error:
+            self._problem(None, error.message)
+
+    def _graph_check(self) -> GraphCheck:
+        if self._graph is None:
+            self._graph = load("graph.audit").GraphCheck(self._tx)
+        return self._graph
