@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from treadle.engine.state import Deployed
 from treadle.errors import check
 from treadle.model import query as q
 from treadle.model import types as t
 from treadle.model.coders import Encode
-from treadle.model.facts import Cells
+from treadle.model.facts import Cell, Cells, Row
 from treadle.model.ranges import Filter, Fold
 from treadle.model.types import Type
 from treadle.plan.entities import EntityPlan
+from treadle.plan.positions import picker
 from treadle.ports.queries import Walk
 from treadle.ports.store import IndexSpec, Table
 from treadle.queries.frame import Absent, Filters, Frame, entries_of, filters_of
@@ -51,6 +52,14 @@ class PreparedStatement:
         return Walk(self.table, self.along, descending=self.statement.access.descending, filters=filters)
 
 
+class Plain(NamedTuple):
+    """A shape of a row's own fields alone: the whole record at once, and which of its values vary in size."""
+
+    record: Callable[[Row], tuple[Cell, ...]]
+    wide: tuple[int, ...]
+    width: int
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A query ready to run. `under` are the statements that run for each row of a many row ('' for once)."""
@@ -61,6 +70,8 @@ class Prepared:
     under: Mapping[str, tuple[PreparedStatement, ...]]
     places: Mapping[int, int]
     """Where each aggregate of the answer stands among its statement's folds, by `id` of its node."""
+    plain: Mapping[int, Plain]
+    """The shapes that are only a row's own fields, by `id` of their node."""
     encode_parameters: Encode
 
 
@@ -81,7 +92,36 @@ def prepare(query: q.Query, deployed: Deployed) -> Prepared:
         nested = [one for one in statements.values() if (one.statement.parent or "") == name]
         under[name] = tuple(nested)
     encode = deployed.codec.fields_encoder(query.parameters)
-    return Prepared(query, deployed, statements, under, places, encode)
+    plain = dict(_plain_shapes(query.members, positions))
+    return Prepared(query, deployed, statements, under, places, plain, encode)
+
+
+def _plain_shapes(members: Sequence[q.Member], positions: Positions) -> Iterator[tuple[int, Plain]]:
+    for member in members:
+        shape = member.value
+        if isinstance(shape, q.ShapeResult):
+            yield from _plain_shapes(shape.members, positions)
+            found = _plain(shape, positions[shape.row])
+            if found is not None:
+                yield id(shape), found
+
+
+def _plain(shape: q.ShapeResult, positions: Mapping[str, int]) -> Plain | None:
+    """How to take a record out of its row, where nothing else is in it."""
+    places: list[int] = []
+    kinds: list[Type] = []
+    for member in shape.members:
+        value = member.value
+        if isinstance(value, q.FieldResult) and value.row == shape.row:
+            places.append(positions[value.field])
+        elif isinstance(value, q.RevisionResult) and value.row == shape.row:
+            places.append(-1)
+        else:
+            return None
+        kinds.append(t.required(value.type))
+    wide = tuple(place for place, kind in enumerate(kinds) if isinstance(kind, t.String | t.Bytes | t.List))
+    pick = picker([place + 1 for place in places])  # the revision stands before the cells
+    return Plain(lambda row: pick((row.revision, *row.cells)), wide, len(places))
 
 
 def _aggregates(members: Sequence[q.Member]) -> list[q.AggregateResult]:

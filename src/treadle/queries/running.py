@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from treadle import limits
@@ -17,7 +18,7 @@ from treadle.model.types import I64, U64, Decimal, Money
 from treadle.plan.expressions import bounds as number_bounds
 from treadle.ports.queries import Group, QueryTx, Walk
 from treadle.queries.frame import Absent, Frame
-from treadle.queries.prepared import Prepared, PreparedStatement
+from treadle.queries.prepared import Plain, Prepared, PreparedStatement
 from treadle.queries.spans import Bounds, Strand, ranges, strands
 from treadle.queries.visible import Sees, sees
 from treadle.store.summaries import summary
@@ -25,8 +26,8 @@ from treadle.store.summaries import summary
 Record: TypeAlias = tuple[Any, ...]
 """The values of a list of members, in their order: cells, records, lists of records."""
 
-Step: TypeAlias = tuple[tuple[Any, ...], bool, Row]
-"""A row with the key that it is merged by, and whether it is one; False marks where a range was left."""
+Step: TypeAlias = tuple[bool, Row]
+"""A row that was found, or with False the row at which a range was left before its end."""
 
 
 class Answer(NamedTuple):
@@ -139,37 +140,65 @@ class Run:
         one = self._prepared.statements[result.row]
         if one.statement.reads == "groups":
             return self._group_list(one, result.members, frame)
-        return self._list(one, result.members, frame)
+        return self._list(one, result, frame)
 
-    def _list(self, one: PreparedStatement, members: Sequence[q.Member], frame: Frame) -> list[Record]:
+    def _plain_record(self, plain: Plain, row: Row) -> Record:
+        """A record that is only a row's own fields."""
+        record = plain.record(row)
+        self._bytes += _WORD * plain.width
+        for place in plain.wide:
+            self._bytes += _size(record[place])
+        if self._bytes > limits.QUERY_BYTES:
+            raise _Full
+        return record
+
+    def _list(self, one: PreparedStatement, shape: q.ShapeResult, frame: Frame) -> list[Record]:
         """The rows of a `many`, up to its `take`; for the list with pages, also where the next one begins."""
         take = one.statement.take or 0
         found: list[Record] = []
-        last: Cells | None = None
-        for _, passes, row in self._rows(one, frame):
-            place = tuple(row.cells[position] for position in one.order)
-            if len(found) == take or not passes:
-                self._stop(one, place if not passes else last, len(found) == take)
-                break
-            before = self._bytes
-            inner = frame.inner()
-            inner.rows[one.name] = row
-            try:
-                self._enter(one.name, inner)
-                found.append(self._record(members, inner))
-            except _Full:
-                if not one.statement.pages or not found:
-                    raise
-                self._bytes = before
-                self._stop(one, last, True)
-                break
-            last = place
+        last: Row | None = None
+        plain = self._prepared.plain.get(id(shape))
+        inner = frame.inner()  # one for all rows: each is done with before the next
+        with closing(self._rows(one, frame)) as rows:
+            for passes, row in rows:
+                if len(found) == take or not passes:
+                    self._stop(one, last if passes else row, len(found) == take)
+                    break
+                inner.rows[one.name] = row
+                if not self._add(found, one, shape, inner, plain):
+                    self._stop(one, last, True)
+                    break
+                last = row
         return found
 
-    def _stop(self, one: PreparedStatement, place: Cells | None, full: bool) -> None:
-        """A list ends at `place` though its range goes on; only one with pages may end before it is full."""
-        if one.statement.pages:
-            self._next = place
+    def _add(
+        self,
+        found: list[Record],
+        one: PreparedStatement,
+        shape: q.ShapeResult,
+        inner: Frame,
+        plain: Plain | None,
+    ) -> bool:
+        """Add a row's record; false where it has no room, so that the page ends before it."""
+        before = self._bytes
+        try:
+            row = inner.rows[one.name]
+            if plain is not None and row is not None:
+                found.append(self._plain_record(plain, row))
+            else:
+                self._enter(one.name, inner)
+                found.append(self._record(shape.members, inner))
+        except _Full:
+            if not one.statement.pages or not found:
+                raise
+            self._bytes = before
+            return False
+        return True
+
+    def _stop(self, one: PreparedStatement, last: Row | None, full: bool) -> None:
+        """A list ends at a row though its range goes on; only one with pages may end before it is full."""
+        if one.statement.pages and last is not None:
+            self._next = tuple(last.cells[position] for position in one.order)
         elif not full:
             name, entity = self._prepared.query.name, one.entity.name
             looked = f"query {name} looked at {limits.QUERY_AGGREGATED:,} rows of {entity}"
@@ -195,7 +224,7 @@ class Run:
         seen = self._sees[one.name]
         return row if seen is None or seen(row.cells) else None
 
-    def _rows(self, one: PreparedStatement, frame: Frame) -> Iterator[Step]:
+    def _rows(self, one: PreparedStatement, frame: Frame) -> Generator[Step, None, None]:
         """The rows that a statement finds and the caller sees, in order."""
         after = self._after if one.statement.pages else None
         budget = limits.QUERY_EXAMINED if one.statement.pages else limits.QUERY_AGGREGATED
@@ -206,14 +235,11 @@ class Run:
         seen = self._sees[one.name]
         hits = budget if seen is not None else (one.statement.take or 0) + 1
         streams = [self._strand(one, part, bounds, after, budget, hits) for part in parts]
-        descending = one.statement.access.descending
-        merged: Iterator[Step] = (
-            streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_key, reverse=descending)
-        )
+        merged: Iterator[Step] = streams[0] if len(streams) == 1 else _merged(streams, one)
         try:
             for step in merged:
                 self._check_time()
-                if not step[1] or seen is None or seen(step[2].cells):
+                if not step[0] or seen is None or seen(step[1].cells):
                     yield step
         finally:
             for stream in streams:
@@ -241,11 +267,10 @@ class Run:
         budget: int,
         hits: int,
     ) -> Generator[Step, None, None]:
-        order = one.order
-        for walk in ranges(part, bounds, order, after):
-            for passes, row in self._tx.walk(walk, budget, hits):
-                yield sort_key([row.cells[position] for position in order]), passes, row
-                if not passes:
+        for walk in ranges(part, bounds, one.order, after):
+            for step in self._tx.walk(walk, budget, hits):
+                yield step
+                if not step[0]:
                     return
 
     # Aggregates.
@@ -312,8 +337,14 @@ class Run:
                     yield tuple(known[position] for position in one.group), values
 
 
-def _key(step: Step) -> tuple[Any, ...]:
-    return step[0]
+def _merged(streams: Sequence[Iterator[Step]], one: PreparedStatement) -> Iterator[Step]:
+    """Streams that are each in order, as one in order."""
+    order = one.order
+
+    def key(step: Step) -> tuple[Any, ...]:
+        return sort_key([step[1].cells[position] for position in order])
+
+    return heapq.merge(*streams, key=key, reverse=one.statement.access.descending)
 
 
 def _together(folds: Sequence[Fold], left: Sequence[Cell], right: Sequence[Cell]) -> list[Cell]:
