@@ -18,7 +18,6 @@ from treadle.engine.deployment import NOT_YET, DeployJob, Proposal
 from treadle.engine.filling import PAGE, Site, walked
 from treadle.engine.job import Job
 from treadle.engine.migration import (
-    MOST_PROBLEMS,
     AbandonMigration,
     BeginMigration,
     Progress,
@@ -161,7 +160,7 @@ class Migrator:
             self._tell(standing.done, standing.total)
             unfit = len(standing.problems)
             following = standing.phase == "following"
-            if unfit >= MOST_PROBLEMS or (unfit and following and not stepped.left):
+            if unfit >= migrating.MOST_PROBLEMS or (unfit and following and not stepped.left):
                 raise refusal(site, standing.problems)
             if following and stepped.left <= migrating.FEW and not unfit:
                 return
