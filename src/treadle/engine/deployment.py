@@ -13,7 +13,7 @@ from treadle.engine import state as states
 from treadle.engine.batch import Batch
 from treadle.engine.job import Job
 from treadle.engine.migration import Wanted
-from treadle.engine.named import QueryProposal
+from treadle.engine.named import Queries, QueryProposal
 from treadle.engine.state import Deployed
 from treadle.engine.usage import Looked
 from treadle.errors import ContractMismatch
@@ -52,6 +52,16 @@ class Proposal(NamedTuple):
                 code="version_conflict",
             )
 
+    def check_queries(self, current: Queries, changed: bool) -> None:
+        """Raise `ContractMismatch` where named queries are deployed that were not reckoned with.
+
+        `changed`: the contract is another one, under which they have not been compiled.
+        """
+        if self.queries is not None:
+            self.queries.check(current)
+        elif changed:
+            QueryProposal((), {}).check(current)
+
     def wanted(self, contract: Contract) -> Wanted | None:
         """The successor with its migration; None without one."""
         return None if self.migration is None else Wanted(contract, self.source, self.migration)
@@ -84,6 +94,7 @@ class DeployJob(Job):
         changed = wanted is not None and (active is None or active.identity != wanted.identity)
         if wanted is not None and changed:
             self.proposal.check_version(active)
+        self.proposal.check_queries(batch.state.queries, changed)
         if wanted is not None and changed and not self._deploy(batch, active, wanted):
             self.result = NOT_YET
             return
@@ -127,9 +138,7 @@ class DeployJob(Job):
             raise migrating.under_way(standing)
 
     def _write_queries(self, batch: Batch, proposal: QueryProposal) -> bool:
-        current = batch.state.queries
-        proposal.check(current)
-        if not named.write(batch.tx, current, proposal.queries):
+        if not named.write(batch.tx, batch.state.queries, proposal.queries):
             return False
         self._append(batch, "queries", "", named.described(proposal.queries), None)
         return True

@@ -61,6 +61,8 @@ def run(engine: Engine, call: Call) -> Page:
         parameters, after = _arguments(prepared, call)
         binding = cursors.Binding(query.module_hash, prepared.encode_parameters(parameters), caller)
         place = None if after is None else cursors.read(after, binding, state)
+        if place is not None and place.commit > head.number:
+            raise Busy(f"the page before saw commit {place.commit}, which is not here yet; try again")
         named = zip(query.parameters, parameters, strict=True)
         frame = Frame({field.name: cell for field, cell in named}, now)
         sealed = Sealed(now, (), dict(caller.facts), state.roles.policed(caller))

@@ -12,6 +12,7 @@ import pytest
 import treadle
 from tests.unit.queries.conftest import CONTRACT, OTHER, QUERIES, SHOP, START, World
 from treadle import limits
+from treadle.access.caller import Caller
 from treadle.access.roles import Role
 from treadle.engine.grants import authenticate
 from treadle.engine.named import Queries, QueryProposal
@@ -27,6 +28,7 @@ from treadle.errors import (
     UnknownName,
 )
 from treadle.queries import Call, calling, run
+from treadle.queries.cursors import Binding, Place, write
 from treadle.queries.prepared import prepare
 
 
@@ -399,3 +401,43 @@ def test_a_token_is_looked_up_in_the_snapshot(world: World) -> None:
     with pytest.raises(Denied) as caught:
         run(world.db._engine, asked)
     assert caught.value.code == "unauthenticated"
+
+
+def test_a_contract_does_not_change_under_queries_that_its_deployer_has_not_seen(tmp_path) -> None:
+    """Another handle has deployed queries since: the contract alone would leave them unchecked."""
+    url = str(tmp_path / "work.db")
+    first = treadle.open(url)
+    first.deploy(CONTRACT)
+    second = treadle.open(url)
+    first.deploy(CONTRACT, queries=QUERIES)
+    wider = CONTRACT.replace("version 1", "version 2").replace(
+        "    field made: timestamp\n", "    field made: timestamp\n    field more: optional<u64>\n"
+    )
+    log = first.head
+    with pytest.raises(ContractMismatch, match="other queries were deployed meanwhile") as caught:
+        second.deploy(wider)
+    assert caught.value.code == "version_conflict" and first.head == log and first.version == 1
+    assert second.deploy(wider) == 2  # now it has seen them
+    assert second.query("Jobs", {"shop": SHOP}).ok
+    second.close()
+    first.close()
+
+
+def test_a_page_is_never_before_the_page_before(world: World) -> None:
+    """A snapshot that does not see the cursor's commit, as a replica's, is not used."""
+    for number in range(1, 6):
+        world.add(number)
+    engine = world.db._engine
+    first = world.db.query("Jobs", {"shop": SHOP})
+    binding = Binding(first.query.module_hash, parameters_of(world, {"shop": SHOP}), Caller("owner"))
+    later = write(Place(first.commit + 1, (UUID(int=1).bytes,) * 3), binding, engine.state)
+    with pytest.raises(Busy, match=f"the page before saw commit {first.commit + 1}"):
+        world.db.query("Jobs", {"shop": SHOP}, after=later)
+
+
+def parameters_of(world: World, values: dict) -> bytes:
+    """The canonical bytes of parameters of Jobs."""
+    deployed = world.db._engine.state.require()
+    query = world.db._engine.state.queries.get("Jobs")
+    cells = deployed.codec.fields_reader("", query.parameters)(values, "")
+    return deployed.codec.fields_encoder(query.parameters)(cells)
