@@ -1,0 +1,12 @@
+"""Typed clients written from the interface of a contract, for `treadle generate`.
+
+Reading order: `names` (one name for each thing, whatever the contract calls them), then for each language
+its names, its types and the module (`python…`, `typescript…`). The same interface gives the same bytes. A
+Python module runs on `treadle.client.typed`; a TypeScript one needs nothing but `fetch`.
+"""
+
+from __future__ import annotations
+
+from treadle.bindings.python import python_module
+
+__all__ = ["python_module"]
