@@ -39,7 +39,7 @@ def tokens(database: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def server(database: Path, tokens: dict[str, str]) -> Iterator[Running]:
-    with serving(database, "--set", "server.idle_seconds=2") as running:
+    with serving(database, "--set", "server.idle_seconds=1") as running:
         yield running
 
 

@@ -198,7 +198,7 @@ def test_a_client_that_never_finishes_its_head(server: Running, begun: bytes) ->
         began = time.monotonic()
         raw.send(begun)
         answer = raw.rest()
-        assert 1 < time.monotonic() - began < 8  # server.idle_seconds is 2 here
+        assert 0.5 < time.monotonic() - began < 8  # server.idle_seconds is 1 here
         assert answer.startswith(b"HTTP/1.1 408") if begun else answer == b""
 
 
