@@ -7,6 +7,13 @@ Python module runs on `treadle.client.typed`; a TypeScript one needs nothing but
 
 from __future__ import annotations
 
-from treadle.bindings.python import python_module
+from collections.abc import Callable, Mapping
+from typing import Final
 
-__all__ = ["python_module"]
+from treadle.bindings.python import python_module
+from treadle.client.interface import Interface
+
+LANGUAGES: Final[Mapping[str, Callable[[Interface], str]]] = {"python": python_module}
+"""For each language, the function that writes a module."""
+
+__all__ = ["LANGUAGES", "python_module"]

@@ -39,6 +39,7 @@ VERBS: Final = (
     Verb("explain", CONTRACT, "Say in words what a command does."),
     Verb("diagram", CONTRACT, "Draw a workflow: its states, its steps, its lease."),
     Verb("schema", CONTRACT, "Print the JSON Schema of every command's input and outcomes."),
+    Verb("generate", CONTRACT, "Write a typed client, in Python or TypeScript."),
     Verb("deploy", DATABASE, "Put a contract and its roles into force."),
     Verb("run", DATABASE, "Run a command, or many."),
     Verb("row", DATABASE, "Show one row and its revision."),

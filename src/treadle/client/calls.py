@@ -8,9 +8,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from treadle.client import interface
 from treadle.client.batches import Batch, Command, Progress
 from treadle.client.exchange import Attempts, Policy, Steps, read, write
+from treadle.client.interface import Interface
 from treadle.client.wire import Face, encoded, entry
 from treadle.engine.receipt import Receipt
 from treadle.errors import ContractMismatch, Malformed, TreadleError
@@ -62,6 +62,10 @@ class Calls:
             raise Malformed("the server's answer is no description of a contract")
         return document
 
+    def interface(self) -> Steps[Interface]:
+        """What the caller may use, asked for anew."""
+        return (yield from self._refreshed(self._attempts(None))).interface
+
     def face(self, attempts: Attempts, contract: str | None, knows: Callable[[Face], bool]) -> Steps[Face]:
         """The interface of the deployed contract.
 
@@ -77,7 +81,7 @@ class Calls:
         path = "v1/contract/interface"
         document = yield from read(self._attempts(attempts.deadline.left()), "GET", path)
         try:
-            found = self._face = Face(msgspec.convert(document, interface.Interface))
+            found = self._face = Face(msgspec.convert(document, Interface))
         except msgspec.ValidationError as error:
             raise ContractMismatch(
                 "the server describes its contract in a way that this release cannot read"

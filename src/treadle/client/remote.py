@@ -12,6 +12,7 @@ from treadle.client.batches import Command, Progress
 from treadle.client.calls import Ask, Calls, Reliance
 from treadle.client.exchange import Policy
 from treadle.client.http import AsyncHttp, Http, settings
+from treadle.client.interface import Interface
 from treadle.engine.receipt import Receipt
 from treadle.errors import InvalidInput, TreadleError
 from treadle.history import Entry
@@ -108,6 +109,10 @@ class Remote:
         """What is deployed (`name`, `version`, `identity`), the `history` incarnation, and the `commands` and
         `queries` that the caller may use."""
         return self._http.drive(self._calls.contract())
+
+    def interface(self) -> Interface:
+        """The types, commands and queries that the caller may use, from which clients are written."""
+        return self._http.drive(self._calls.interface())
 
     def run(
         self,
@@ -214,6 +219,10 @@ class AsyncRemote:
     async def contract(self) -> dict[str, Any]:
         """See `Remote.contract`."""
         return await self._http.drive(self._calls.contract())
+
+    async def interface(self) -> Interface:
+        """See `Remote.interface`."""
+        return await self._http.drive(self._calls.interface())
 
     async def run(
         self,
