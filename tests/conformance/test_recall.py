@@ -10,7 +10,6 @@ from treadle.database import Database
 from treadle.engine.recall import recall
 from treadle.errors import Denied, InvalidInput, KeyExpired, UnknownName
 from treadle.model import record
-from treadle.ports.store import PRUNED
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def test_a_pruned_receipt_says_so(db, store) -> None:
     with store.write() as tx:
         identity = record.decode(next(tx.log(2, 2)).data).identity
         assert identity is not None
-        tx.write_receipts([(identity, PRUNED)])
+        tx.write_receipts([(identity, -2)])
         tx.commit()
     with pytest.raises(KeyExpired):
         acting.recall("CreateWork", "create-0")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.tables import entry, identity
 from treadle.errors import InvariantBroken
-from treadle.ports.store import PRUNED, Head, StoredEvent
+from treadle.ports.store import Head, StoredEvent
 
 
 @pytest.fixture
@@ -37,8 +37,23 @@ def test_a_receipt_is_bound_once_and_may_be_pruned(tx):
     assert tx.receipts([identity(1), identity(3), identity(2), identity(1)]) == [2, None, 1, 2]
     with pytest.raises(InvariantBroken):
         tx.write_receipts([(identity(1), 3)])
-    tx.write_receipts([(identity(1), PRUNED)])
-    assert tx.receipts([identity(1), identity(2)]) == [PRUNED, 1]
+    assert tx.count_receipts() == (2, 0)
+    tx.write_receipts([(identity(1), -2)])
+    assert tx.receipts([identity(1), identity(2)]) == [-2, 1]
+    assert tx.count_receipts() == (1, 1)
+
+
+def test_stubs_are_dropped_from_the_earliest_on(tx):
+    assert tx.drop_stubs(9, 5) == (0, 9) and tx.count_receipts() == (0, 0)
+    tx.write_receipts([(identity(number), number) for number in range(1, 9)])
+    tx.write_receipts([(identity(number), -number) for number in (1, 3, 4, 5, 7)])
+    assert tx.drop_stubs(5, 2) == (2, 3)
+    assert tx.receipts(list(map(identity, range(1, 9)))) == [None, 2, None, -4, -5, 6, -7, 8]
+    assert tx.drop_stubs(5, 2) == (2, 5)
+    assert tx.drop_stubs(5, 2) == (0, 5)
+    assert tx.receipts(list(map(identity, range(1, 9)))) == [None, 2, None, None, None, 6, -7, 8]
+    tx.write_receipts([(identity(1), 9)])
+    assert tx.receipts([identity(1)]) == [9]
 
 
 def event(number: int, ordinal: int, name: str = "Done", partition: bytes = b"a") -> StoredEvent:

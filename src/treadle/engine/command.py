@@ -18,7 +18,7 @@ from treadle.model.facts import Cells, Key, Row, Sealed, Verdict
 from treadle.model.record import EventImage, LogRecord, RowImage
 from treadle.plan import SEMANTICS_VERSION
 from treadle.ports.clock import Clock, Ids
-from treadle.ports.store import PRUNED
+from treadle.ports.store import is_stub
 
 _LOG: Final = logging.getLogger("treadle.engine")
 
@@ -104,7 +104,7 @@ class CommandJob(Job):
         self.result = earlier.result.again()
 
     def _recall(self, batch: Batch, number: int, digest: bytes) -> None:
-        if number == PRUNED:
+        if is_stub(number):
             raise KeyExpired(
                 "this idempotency key was executed and its receipt has been pruned; it cannot run again"
             )

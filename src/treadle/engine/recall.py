@@ -15,7 +15,7 @@ from treadle.engine.request import identities
 from treadle.engine.state import Deployed, State
 from treadle.errors import InvalidInput, KeyExpired, TerminalFailure
 from treadle.model import record
-from treadle.ports.store import PRUNED, ReadTx
+from treadle.ports.store import ReadTx, is_stub
 
 Recalled = Receipt | TerminalFailure | KeyExpired | None
 """A stored answer; a stored failure or a pruned receipt, as an object; or None for a key that is free."""
@@ -44,7 +44,7 @@ def recall(engine: Engine, caller: Caller, command: str, keys: Sequence[Any]) ->
 def _answer(tx: ReadTx, state: State, number: int | None, known: dict[bytes, Deployed]) -> Recalled:
     if number is None:
         return None
-    if number == PRUNED:
+    if is_stub(number):
         return KeyExpired("this idempotency key was executed and its receipt has been pruned")
     stored = record.decode(next(tx.log(number, number)).data)
     deployed = state.require()

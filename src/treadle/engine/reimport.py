@@ -15,7 +15,7 @@ from treadle.model import canonical, record
 from treadle.model.facts import Cells, Verdict
 from treadle.model.record import LogRecord
 from treadle.plan import SEMANTICS_VERSION
-from treadle.ports.store import PRUNED
+from treadle.ports.store import is_stub
 
 IDENTITY = "treadle.import/v1"
 
@@ -76,7 +76,7 @@ class ReimportJob(Job):
     def _step(self, batch: Batch) -> None:
         identity = self.chunk.identity(batch.state)
         known = batch.receipts.get(identity)
-        if known == PRUNED:
+        if known is not None and is_stub(known):
             raise KeyExpired("this chunk was imported and its receipt has been pruned; it cannot run again")
         if known is not None:
             stored = record.decode(next(batch.tx.log(known, known)).data)

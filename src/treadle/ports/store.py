@@ -101,8 +101,9 @@ class Capabilities(NamedTuple):
     server_clock: bool
 
 
-PRUNED = -1
-"""What `receipts` answers for a key whose receipt was pruned."""
+def is_stub(number: int) -> bool:
+    """Whether what `receipts` answers is a stub: the receipt was pruned, and its key stays refused."""
+    return number < 0
 
 
 class ReadTx(Protocol):
@@ -136,7 +137,13 @@ class ReadTx(Protocol):
         """Rows in key order, after a key."""
 
     def receipts(self, identities: Sequence[bytes]) -> list[int | None]:
-        """For each idempotency identity (32 bytes) the number of its log record, `PRUNED`, or None."""
+        """For each idempotency identity (32 bytes) the number of its log record, or None.
+
+        A negative number is a stub: the receipt of the record with that number was pruned.
+        """
+
+    def count_receipts(self) -> tuple[int, int]:
+        """How many receipts there are, and how many stubs."""
 
     def log(self, first: int, last: int) -> Iterator[LogEntry]:
         """Log records with first <= number <= last, in order."""
@@ -178,7 +185,13 @@ class WriteTx(ReadTx, Protocol):
         """Append records whose numbers follow the head without a gap."""
 
     def write_receipts(self, receipts: Sequence[tuple[bytes, int]]) -> None:
-        """Bind idempotency identities to log records."""
+        """Bind idempotency identities to log records; a negative number makes a receipt a stub."""
+
+    def drop_stubs(self, last: int, limit: int) -> tuple[int, int]:
+        """Remove at most `limit` stubs, those of the earliest records, of none after `last`.
+
+        Returns how many were removed, and the record up to which none is left.
+        """
 
     def append_events(self, events: Sequence[StoredEvent]) -> None:
         """Append events."""
@@ -255,7 +268,6 @@ class Store(Protocol):
 
 
 __all__ = [
-    "PRUNED",
     "Capabilities",
     "Cells",
     "Column",
@@ -268,4 +280,5 @@ __all__ = [
     "StoredEvent",
     "Table",
     "WriteTx",
+    "is_stub",
 ]

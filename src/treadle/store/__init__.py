@@ -22,14 +22,15 @@ MEMORY: Final = ":memory:"
 _OPENERS: Final = {
     "memory": "treadle.store.memory",
     "sqlite": "treadle.store.sqlite",
-    "postgresql": "treadle.store.postgres",
-    "postgres": "treadle.store.postgres",
 }
 """Which module opens the URLs of a scheme: each has a function `open_database(where, create)`."""
 
+_LATER: Final = ("postgresql", "postgres")
+"""Schemes of a store that this release does not have."""
+
 
 def open_store(url: str | Path, *, create: bool = True) -> Store:
-    """Open the database at `url`: a file name, `sqlite:///name`, `postgresql://host/db` or `:memory:`.
+    """Open the database at `url`: a file name, `sqlite:///name` or `:memory:`.
 
     A missing database is created unless `create` is false. Raises `ConfigError` for a URL that names no
     store, and what the store raises: `DatabaseMissing`, `DatabaseNewer`, `DatabaseCorrupt`, `ReadOnly`,
@@ -51,10 +52,11 @@ def split_url(url: str) -> tuple[str, str]:
         return "sqlite", _file_name(_sqlite_path(url, rest), url)
     if scheme in _OPENERS and scheme != "memory":
         return scheme, url
-    raise ConfigError(
-        f"no store for {scheme}:// databases; "
-        "write a file name, sqlite:///NAME, postgresql://HOST/DATABASE or :memory:"
-    )
+    if scheme in _LATER:
+        raise ConfigError(
+            "this release has no PostgreSQL store yet; write a file name, sqlite:///NAME or :memory:"
+        )
+    raise ConfigError(f"no store for {scheme}:// databases; write a file name, sqlite:///NAME or :memory:")
 
 
 def _sqlite_path(url: str, rest: str) -> str:

@@ -22,6 +22,7 @@ from treadle.ports.store import (
     QuadText,
     StoredEvent,
     Table,
+    is_stub,
 )
 from treadle.store.handle import (
     ENDED,
@@ -166,6 +167,11 @@ class MemoryRead(MemoryWalks):
     def receipts(self, identities: Sequence[bytes]) -> list[int | None]:
         return [self._data.receipts.get(identity, self._sequence) for identity in identities]
 
+    def count_receipts(self) -> tuple[int, int]:
+        numbers = [number for _, number in self._data.receipts.items(self._sequence)]
+        stubs = sum(map(is_stub, numbers))
+        return len(numbers) - stubs, stubs
+
     def log(self, first: int, last: int) -> Iterator[LogEntry]:
         for number, entry in self._each(self._data.log.items(self._sequence, start=first)):
             if number > last:
@@ -281,8 +287,15 @@ class MemoryWrite(MemoryRead):
     def write_receipts(self, receipts: Sequence[tuple[bytes, int]]) -> None:
         for identity, number in receipts:
             known = self._data.receipts.get(identity, self._sequence)
-            check(known is None or number < 0, "an idempotency identity is bound twice")
+            check(known is None or is_stub(number), "an idempotency identity is bound twice")
             self._put(self._data.receipts, identity, number)
+
+    def drop_stubs(self, last: int, limit: int) -> tuple[int, int]:
+        receipts = self._data.receipts.items(self._sequence)
+        stubs = sorted((-number, identity) for identity, number in receipts if -last <= number < 0)
+        for _, identity in stubs[:limit]:
+            self._put(self._data.receipts, identity, None)
+        return min(len(stubs), limit), last if len(stubs) <= limit else stubs[limit - 1][0]
 
     def append_events(self, events: Sequence[StoredEvent]) -> None:
         for event in events:

@@ -56,8 +56,13 @@ class FileLock:
         fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Close the file, and with it give up the lock; in a forked child the parent's lock stays."""
-        os.close(self._file)
+        """Close the file, and with it give up the lock; in a forked child the parent's lock stays.
+
+        Closing twice is fine: by then the number may be another file's.
+        """
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
 
 
 class _Waiter:

@@ -34,6 +34,11 @@ _SETTINGS: Final = "SELECT name, value FROM treadle_settings WHERE name >= ? ORD
 _TOMBSTONE: Final = "SELECT ?, revision FROM treadle_tombstones WHERE entity = ? AND key = ?"
 _HOLDER: Final = "SELECT ?, key FROM treadle_uniques WHERE entity = ? AND name = ? AND entry = ?"
 _RECEIPT: Final = "SELECT ?, number FROM treadle_receipts WHERE identity = ?"
+_RECEIPTS: Final = "SELECT count(*), count(*) FILTER (WHERE number < 0) FROM treadle_receipts"
+_STUB: Final = (
+    "SELECT -number FROM treadle_receipts WHERE number BETWEEN -?1 AND -1 ORDER BY number DESC LIMIT 2 OFFSET ?2"
+)
+_DROP_STUBS: Final = "DELETE FROM treadle_receipts WHERE number BETWEEN -? AND -1"
 _LOG: Final = "SELECT number, time, hash, data FROM treadle_log WHERE number BETWEEN ? AND ? ORDER BY number"
 _EVENTS: Final = (
     "SELECT number, ordinal, name, partition, data FROM treadle_events "
@@ -202,6 +207,11 @@ class SqliteRead(SqliteWalks):
             found[place] = number
         return found
 
+    @guarded
+    def count_receipts(self) -> tuple[int, int]:
+        ((count, stubs),) = self._db.execute(_RECEIPTS)
+        return count - stubs, stubs
+
     def log(self, first: int, last: int) -> Iterator[LogEntry]:
         for row in self._each(_LOG, (first, last)):
             yield LogEntry(*row)
@@ -340,6 +350,15 @@ class SqliteWrite(SqliteRead):
             self._db.executemany(_BIND, bound)
         if pruned:
             self._db.executemany(_PRUNE, pruned)
+
+    @guarded
+    def drop_stubs(self, last: int, limit: int) -> tuple[int, int]:
+        # The last one that goes, and whether another one stays.
+        ends = [number for (number,) in self._db.execute(_STUB, (last, limit - 1))]
+        through = ends[0] if len(ends) == 2 else last
+        before = self._db.total_changes()
+        self._db.execute(_DROP_STUBS, (through,))
+        return int(self._db.total_changes() - before), through
 
     @guarded
     def append_events(self, events: Sequence[StoredEvent]) -> None:
