@@ -56,7 +56,7 @@ def open(
 ) -> Database:
     """Open a database.
 
-    `url` is a file name, `sqlite:///name`, `postgresql://host/db` or `:memory:`. A missing file is
+    `url` is a file name, `sqlite:///name` or `:memory:`. A missing file is
     created, unless `create` is false. `clock` takes a test clock of `treadle.testing`, and the log says
     so. `max_clock_jump` bounds how far the wall clock may be ahead of the last commit before commands
     are refused as `clock_jumped`; None for no bound, and a test clock has none. `graph` is what this
@@ -113,7 +113,11 @@ def restore(
 
 def _compiled(contract: str | Path) -> tuple[Contract, str]:
     """A contract from text or a file, with its text; raises `ContractError` with diagnostics."""
-    source = contract.read_bytes() if isinstance(contract, Path) else contract
+    try:
+        source = contract.read_bytes() if isinstance(contract, Path) else contract
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InvalidInput(f"cannot read {contract}: {reason}", path="contract") from error
     name = str(contract) if isinstance(contract, Path) else "<contract>"
     compiled = load("riff").compile_contract(source, name)
     if compiled.contract is None:

@@ -53,7 +53,7 @@ _SETTINGS: Final = (
         "database.url",
         Text("sqlite:///work.db"),
         "sqlite:///treadle.db",
-        "The database: sqlite:///FILE (relative to this file's folder), or postgresql://HOST/NAME.",
+        "The database: sqlite:///FILE, relative to the folder of this settings file.",
     ),
     Setting(
         "database.max_clock_jump",
