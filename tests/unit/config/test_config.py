@@ -31,6 +31,14 @@ queries = ["queries/*.riffq"]
 
 [server]
 bind = "[::1]:7480"
+hosts = ["treadle.example.org"]
+origins = ["https://ops.example.org"]
+max_body_bytes = 65536
+max_connections = 10
+request_seconds = 5
+idle_seconds = 6
+drain_seconds = 7
+log_requests = true
 
 [[roles]]
 name = "worker"
@@ -86,6 +94,14 @@ SPELLED = {
     "contract.source": "x.riff",
     "contract.queries": "a.riffq, b.riffq",
     "server.bind": "localhost:80",
+    "server.hosts": "a.example.org, b.example.org",
+    "server.origins": "https://a.example.org",
+    "server.max_body_bytes": "2048",
+    "server.max_connections": "3",
+    "server.request_seconds": "4",
+    "server.idle_seconds": "5",
+    "server.drain_seconds": "6",
+    "server.log_requests": "off",
     "roles": '[{"name": "reader"}]',
     "graph.base_ns": "urn:y:",
     "graph.governance.enforce_workflows": "false",
@@ -96,6 +112,14 @@ SPELLED = {
 READ = {
     "database.max_clock_jump": 60,
     "contract.queries": ("a.riffq", "b.riffq"),
+    "server.hosts": ("a.example.org", "b.example.org"),
+    "server.origins": ("https://a.example.org",),
+    "server.max_body_bytes": 2048,
+    "server.max_connections": 3,
+    "server.request_seconds": 4,
+    "server.idle_seconds": 5,
+    "server.drain_seconds": 6,
+    "server.log_requests": False,
     "roles": ({"name": "reader"},),
     "graph.governance.enforce_workflows": False,
     "graph.governance.verify_transitions": True,
