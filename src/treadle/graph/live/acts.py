@@ -68,7 +68,7 @@ class GraphAct(ActJob):
         raise NotImplementedError
 
     def change(self, batch: Batch, turn: Turn, delta: Delta, name: str, body: dict[str, Any]) -> Changed:
-        """Record and apply what an act changes."""
+        """Record and apply what an act changes; an act that changes nothing leaves no record."""
         return committing.carry_out(batch, turn, self.caller, delta, kind="graph", name=name, body=body)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from treadle.access.caller import Caller
 from treadle.engine.acts import act_record
 from treadle.engine.batch import Batch
-from treadle.graph.delta import EMPTY_DELTA, Delta
+from treadle.graph.delta import Delta
 from treadle.graph.guard import Refusal, Verdict, judge
 from treadle.graph.live.changes import NOTHING, Changed, changed
 from treadle.graph.live.following import Turn
@@ -67,17 +67,16 @@ def carry_out(
     request_id: bytes | None = None,
 ) -> Changed:
     """Record a change and apply it, without asking the guard: for operator acts, and for what it accepted."""
-    if not delta and body is None:
+    if not delta:
         return NOTHING
-    deltas = list(_parts(delta)) or [EMPTY_DELTA]
+    deltas = list(_parts(delta))
     first, last = batch.number + 1, batch.number + len(deltas)
     parts = [Part(number, part, last) for number, part in enumerate(deltas, first)]
     for part in parts:
         about = {"commit": last} if part.number < last else body or {}
         entry = act_record(batch, caller, kind, name, about)
         batch.append(entry._replace(request=request_id, **_texts(part.delta)))
-    if delta:
-        turn.take(delta, parts)
+    turn.take(delta, parts)
     return changed(delta, last, verdict or Verdict())
 
 
@@ -94,8 +93,7 @@ def _texts(delta: Delta) -> dict[str, Any]:
 def _parts(delta: Delta) -> Iterator[Delta]:
     """A change in parts that follow one another: names are made first, and dropped last."""
     if len(delta.removed) + len(delta.added) <= PART:
-        if delta:
-            yield replace(delta, respelled=())
+        yield replace(delta, respelled=())
         return
     if delta.graphs_created:
         yield Delta(graphs_created=delta.graphs_created)

@@ -198,9 +198,9 @@ class Live:
         self.lock.acquire()
         try:
             self._follow(batch.tx, INSIDE)
-            index = self._index
-            check(index is not None, "an index that follows is there")
-            turn = Turn(self, batch, index or Index())
+            if self._index is None:
+                raise NotReady
+            turn = Turn(self, batch, self._index)
         except BaseException:
             self.lock.release()
             raise
@@ -249,6 +249,7 @@ class Turn:
     Attributes:
         index: what the batch's jobs see.
         before: the commit that it reflected when the batch began.
+        rules: what holds in the batch; who changes it is alone in its batch.
         taken: the changes of the batch so far, each with its record's number, in parts as recorded.
     """
 
@@ -258,12 +259,8 @@ class Turn:
         self.before = index.commit
         self.taken: list[Part] = []
         self.broken = False
+        self.rules = live.rules(batch.tx)
         self._tx = batch.tx
-
-    @property
-    def rules(self) -> Rules:
-        """What holds in this transaction."""
-        return self.live.rules(self._tx)
 
     @property
     def known(self) -> Known:
