@@ -27,8 +27,8 @@ def ask(http: httpx2.Client, query: str, parameters: Any, **more: Any) -> httpx2
 
 def test_pages_follow_one_another(http: httpx2.Client, database: Path) -> None:
     where = fresh()
-    for number in range(7):
-        last = run(http, "AddItem", item(depot=where, title=f"T{number}")).json()["commit"]
+    added = [run(http, "AddItem", item(depot=where, title=f"T{number}")).json() for number in range(7)]
+    last = added[-1]["commit"]
     titles, after = [], None
     while True:
         answer = ask(http, "WaitingItems", {"depot": where}, after=after, at_least=last)

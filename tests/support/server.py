@@ -28,7 +28,14 @@ DEPOT, OTHER_DEPOT = UUID(int=0xD), UUID(int=0xE)
 ANN, BOB = str(UUID(int=1)), str(UUID(int=2))
 COMMANDS = ("AddItem", "ShowItem", "Claim", "Begin", "Expire", "AddThing")
 ROLES = (
-    Role("all", commands=COMMANDS, queries=("WaitingItems", "OneThing"), operations=("admin",)),
+    Role(
+        "all",
+        commands=COMMANDS,
+        queries=("WaitingItems", "OneThing"),
+        streams=("ItemAdded",),
+        graph=("read", "update"),
+        operations=("admin", "restore"),
+    ),
     Role("worker", commands=("Claim", "Begin", "ShowItem")),
     Role("tenant", commands=COMMANDS, queries=("WaitingItems",), operations=("audit",), tenant=True),
     Role("auditor", operations=("audit",)),
