@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from treadle import limits
 from treadle.access.caller import Caller
@@ -14,11 +14,15 @@ from treadle.engine.acts import ActJob, scan
 from treadle.engine.batch import Batch
 from treadle.engine.command import row_images
 from treadle.engine.core import Engine
-from treadle.errors import InvalidInput
+from treadle.errors import DatabaseCorrupt, InvalidInput
 from treadle.model.facts import RowChange, Verdict
 from treadle.portability.files import appearing
 from treadle.ports.clock import Clock, Ids
 from treadle.ports.store import Store
+from treadle.registry import load
+
+ENROLLMENT: Final = "graph.enrollment"
+"""The setting of a database whose runs are folded when it is restored."""
 
 
 class Restored(NamedTuple):
@@ -85,9 +89,10 @@ def restore(
 ) -> Restored:
     """Make the backup `source` a new database at `target`.
 
-    The history incarnation rises, so cursors, receipts and expectations from before are told apart; the
-    point it was restored to is in the log. Raises `InvalidInput` if `source` is missing or `target` exists,
-    `DatabaseCorrupt` if the backup does not verify; then nothing is left behind.
+    The history incarnation rises, so cursors, receipts and expectations from before are told apart; the point
+    it was restored to is in the log. In a database that was enrolled in workflow processing every run is
+    folded, each signature under the keys of its time. Raises `InvalidInput` if `source` is missing or
+    `target` exists, `DatabaseCorrupt` if the backup does not verify; then nothing is left behind.
     """
     if not source.is_file():
         raise InvalidInput(f"there is no backup {source}", path="source")
@@ -112,6 +117,9 @@ def _begin(store: Store, clock: Clock, ids: Ids, caller: Caller, advance: int) -
     engine = Engine(store, clock, ids, maximum_jump=None)
     with store.read() as tx:
         head = tx.head()
+        problem = load("graph.audit").first_problem(tx) if tx.setting(ENROLLMENT) is not None else None
+    if problem is not None:
+        raise DatabaseCorrupt(f"the backup's signed history does not hold: {problem}")
     note = {"restored_to": head.number, "hash": head.hash.hex()}
     job = RestoreJob(caller, note, advance)
     answer = engine.submit([job])[0]

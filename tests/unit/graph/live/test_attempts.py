@@ -221,7 +221,7 @@ def together(act: Callable[[int], None], count: int) -> None:
 
 
 @given(quads(), quads(), quads(), st.booleans())
-@settings(max_examples=effort(120))
+@settings(max_examples=effort(60))
 def test_a_change_taken_over_to_a_later_state_is_that_of_the_later_state(
     before: list[Quad], after: list[Quad], document: list[Quad], replace: bool
 ) -> None:

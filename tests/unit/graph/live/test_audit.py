@@ -14,7 +14,7 @@ from tests.support.graphs import ENFORCED, advance_text, insert, loop, state_of,
 from tests.support.guarded import block
 from tests.support.workflows import NAMES, Release, text
 from treadle.database import Database
-from treadle.errors import InvalidInput, Refused
+from treadle.errors import DatabaseCorrupt, InvalidInput, Refused
 from treadle.graph.live import refusals, stored
 from treadle.graph.signatures import public_key_of
 from treadle.graph.terms import IRI, RDF_TYPE_IRI, Quad
@@ -236,3 +236,20 @@ def test_history_cannot_grow_what_is_here(db: Database) -> None:
     with pytest.raises(Refused) as caught:
         bring(db, document)
     assert caught.value.reason == "run_incomplete"
+
+
+def test_a_restored_backup_is_folded(tmp_path: Path) -> None:
+    with treadle.open(tmp_path / "x.db", graph=ENFORCED) as db:
+        db.graph.update(insert(R.setup()), principal="tests")
+        advance(db)
+        db.backup(tmp_path / "good.db")
+        tamper(db, [Quad(R.run, NAMES.current_state, text("Review"), None)], [])
+        db.backup(tmp_path / "bad.db")
+    restored = treadle.restore(tmp_path / "good.db", tmp_path / "again.db")
+    with treadle.open(restored.path) as db:
+        assert db.graph.capabilities()["processing"] == "enabled"
+        advance(db, 1)
+        assert db.verify().ok
+    with pytest.raises(DatabaseCorrupt, match="run_incomplete|does not fold"):
+        treadle.restore(tmp_path / "bad.db", tmp_path / "never.db")
+    assert not (tmp_path / "never.db").exists()

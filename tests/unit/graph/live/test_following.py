@@ -287,7 +287,10 @@ with treadle.open({str(tmp_path / "x.db")!r}) as db:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
-def test_a_large_document_is_one_commit_of_several_records(tmp_path: Path) -> None:
+def test_a_large_document_is_one_commit_of_several_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committing, "PART", 1_000)
     many = committing.PART + 1
     document = "\n".join(fact(n, IRI("urn:g")).n3() for n in range(many))
     with treadle.open(tmp_path / "x.db") as other, treadle.open(tmp_path / "x.db") as db:
