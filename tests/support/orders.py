@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +10,8 @@ import treadle
 from tests.support.shared import ROOT
 from treadle.access.caller import Caller
 from treadle.database import Database
-from treadle.engine.evolving import compiled_migration
+from treadle.engine import evolving
+from treadle.engine.deployment import Proposal
 from treadle.engine.migration import (
     BeginMigration,
     Standing,
@@ -18,6 +20,7 @@ from treadle.engine.migration import (
     Wanted,
     site_of,
 )
+from treadle.model.contract import Contract
 from treadle.riff import compile_contract
 
 FIRST = (ROOT / "tests/data/orders.riff").read_text(encoding="utf-8")
@@ -79,6 +82,21 @@ def second() -> str:
 SECOND = second()
 
 
+@cache
+def contract(source: str) -> Contract:
+    """A contract's text compiled, once for all tests that deploy it again and again."""
+    found = compile_contract(source)
+    assert found.contract is not None, found.render()
+    return found.contract
+
+
+def deployed(db: Database, source: str, migration: str | None = None) -> int:
+    """Deploy a text as `Database.deploy` does, without compiling it again."""
+    return evolving.deploy(
+        db._engine, Proposal(contract(source), source, None, None, Caller("owner")), migration
+    )
+
+
 class Shop:
     """A shop in a database; each command has a key of its own."""
 
@@ -87,7 +105,7 @@ class Shop:
         self.count = 0
         self.keys = "k"
         if deploy:
-            db.deploy(FIRST)
+            deployed(db, FIRST)
 
     def run(self, command: str, expect: str | None = None, **given: Any) -> treadle.Receipt:
         """Run a command in the shop; with `expect`, that outcome must come."""
@@ -102,8 +120,8 @@ class Shop:
         self.run("AddCustomer", customer_id=number)
 
     def place(self, number: int, customer: int = 1, amount: int = 10, code: str = "") -> treadle.Receipt:
-        given = {"order_id": number, "customer_id": customer, "amount": amount, "code": code or f"c{number}"}
-        return self.run("Place", **given)
+        code = code or f"c{number}"
+        return self.run("Place", order_id=number, customer_id=customer, amount=amount, code=code)
 
     def order(self, number: int) -> Any:
         return self.db.row("Order", (SHOP, number))
@@ -141,13 +159,12 @@ class Steps:
 
     def __init__(self, db: Database, after: str = SECOND, migration: str = MIGRATION) -> None:
         self.db, self.text = db, migration
-        contract = compile_contract(after).contract
-        assert contract is not None
+        wanted = contract(after)
         active = db._engine.refresh().require()
-        self.wanted = Wanted(contract, after, compiled_migration(migration, active.contract, contract))
+        self.wanted = Wanted(wanted, after, evolving.compiled_migration(migration, active.contract, wanted))
         self.after = after
         self.standing: Standing = db._one(BeginMigration(Caller("owner"), self.wanted, 0), None)
-        self.site = site_of(self.standing, active, contract, self.wanted.migration)
+        self.site = site_of(self.standing, active, wanted, self.wanted.migration)
 
     def step(self) -> Stepped:
         """One step; what it came to."""
@@ -157,4 +174,4 @@ class Steps:
 
     def deploy(self) -> int:
         """Carry it to its end and deploy."""
-        return self.db.deploy(self.after, migration=self.text)
+        return deployed(self.db, self.after, self.text)
