@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from treadle.model.contract import Contract
     from treadle.portability import BackedUp, Exported, Imported, ImportPlan, Restored
     from treadle.queries import Page
+    from treadle.retention import Retention
     from treadle.streams import Streams
     from treadle.verify import Report
 
@@ -463,6 +464,11 @@ class Database:
     def streams(self, *, principal: str = "owner", role: str | None = None) -> Streams:
         """The streams as an operator sees them: consumers, dead letters, how long events stay."""
         found: Streams = load("streams").Streams(self._engine, Caller(principal, role))
+        return found
+
+    def retention(self, *, principal: str = "owner", role: str | None = None) -> Retention:
+        """What an operator may let go of: receipts, their stubs; see docs/howto/retention.md."""
+        found: Retention = load("retention").Retention(self._engine, Caller(principal, role))
         return found
 
     def doctor(self) -> list[Finding]:

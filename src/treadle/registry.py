@@ -17,6 +17,7 @@ PARTS: Final = {
     "graph": "treadle.graph.live.surface",
     "graph.audit": "treadle.graph.live.audit",
     "portability": "treadle.portability",
+    "retention": "treadle.retention",
     "doctor": "treadle.doctor",
     "clock": "treadle.store.clock",
     "ids": "treadle.store.ids",

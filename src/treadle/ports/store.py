@@ -145,6 +145,9 @@ class ReadTx(Protocol):
     def count_receipts(self) -> tuple[int, int]:
         """How many receipts there are, and how many stubs."""
 
+    def count_stubs(self, last: int) -> int:
+        """How many stubs there are of records up to `last`."""
+
     def log(self, first: int, last: int) -> Iterator[LogEntry]:
         """Log records with first <= number <= last, in order."""
 

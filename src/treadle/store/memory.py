@@ -172,6 +172,9 @@ class MemoryRead(MemoryWalks):
         stubs = sum(map(is_stub, numbers))
         return len(numbers) - stubs, stubs
 
+    def count_stubs(self, last: int) -> int:
+        return sum(-last <= number < 0 for _, number in self._data.receipts.items(self._sequence))
+
     def log(self, first: int, last: int) -> Iterator[LogEntry]:
         for number, entry in self._each(self._data.log.items(self._sequence, start=first)):
             if number > last:

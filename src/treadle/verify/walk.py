@@ -20,6 +20,7 @@ from treadle.registry import load
 from treadle.streams import checking
 from treadle.streams.checking import EventCheck
 from treadle.verify.migrations import Migrations
+from treadle.verify.receipts import ReceiptCheck
 from treadle.verify.replay import Replay
 from treadle.verify.report import MOST, Problem, Report
 
@@ -38,6 +39,7 @@ def verify(
     with engine.store.read() as tx:
         walk = _Walk(tx, head, progress)
         walk.records()
+        walk.receipts()
         walk.stored_rows()
         walk.streams()
         walk.graph()
@@ -54,6 +56,7 @@ class _Walk:
         self._deployed: dict[str, Deployed] = {}
         self._names = states.table_names(tx)
         self._events = EventCheck(tx)
+        self._receipts = ReceiptCheck(tx)
         self._graph: GraphCheck | None = None
         self._current: Deployed | None = None
         self._migrations = Migrations(tx, self._contract, self._replay)
@@ -120,6 +123,8 @@ class _Walk:
         for what in self._events.judge(stored):
             self._problem(stored.number, what)
         try:
+            for what in self._receipts.judge(stored):
+                self._problem(stored.number, what)
             if stored.kind in GRAPH_KINDS:
                 for what in self._graph_check().record(stored):
                     self._problem(stored.number, what)
@@ -154,7 +159,6 @@ class _Walk:
         self._replay.use(deployed.tables, uniques, self._migrations.brought)
 
     def _command(self, stored: LogRecord) -> None:
-        self._check_receipt(stored)
         if stored.semantics != SEMANTICS_VERSION:
             self._skipped += 1
             return
@@ -207,9 +211,10 @@ class _Walk:
         elif tuple(verdict.revisions) != stored.revisions:
             self._problem(stored.number, "evaluated again, the revisions differ")
 
-    def _check_receipt(self, stored: LogRecord) -> None:
-        if stored.identity is not None and self._tx.receipts([stored.identity])[0] != stored.number:
-            self._problem(stored.number, "its idempotency receipt is missing or names another record")
+    def receipts(self) -> None:
+        """Compare the stored receipts with what the log gives, in all."""
+        for what in self._receipts.rest():
+            self._problem(None, what)
 
     def stored_rows(self) -> None:
         """Compare every stored row and unique entry with what the log gives."""

@@ -36,8 +36,10 @@ _HOLDER: Final = "SELECT ?, key FROM treadle_uniques WHERE entity = ? AND name =
 _RECEIPT: Final = "SELECT ?, number FROM treadle_receipts WHERE identity = ?"
 _RECEIPTS: Final = "SELECT count(*), count(*) FILTER (WHERE number < 0) FROM treadle_receipts"
 _STUB: Final = (
-    "SELECT -number FROM treadle_receipts WHERE number BETWEEN -?1 AND -1 ORDER BY number DESC LIMIT 2 OFFSET ?2"
+    "SELECT -number FROM treadle_receipts "
+    "WHERE number BETWEEN -? AND -1 ORDER BY number DESC LIMIT 2 OFFSET ?"
 )
+_STUBS: Final = "SELECT count(*) FROM treadle_receipts WHERE number BETWEEN -? AND -1"
 _DROP_STUBS: Final = "DELETE FROM treadle_receipts WHERE number BETWEEN -? AND -1"
 _LOG: Final = "SELECT number, time, hash, data FROM treadle_log WHERE number BETWEEN ? AND ? ORDER BY number"
 _EVENTS: Final = (
@@ -211,6 +213,11 @@ class SqliteRead(SqliteWalks):
     def count_receipts(self) -> tuple[int, int]:
         ((count, stubs),) = self._db.execute(_RECEIPTS)
         return count - stubs, stubs
+
+    @guarded
+    def count_stubs(self, last: int) -> int:
+        ((count,),) = self._db.execute(_STUBS, (last,))
+        return int(count)
 
     def log(self, first: int, last: int) -> Iterator[LogEntry]:
         for row in self._each(_LOG, (first, last)):

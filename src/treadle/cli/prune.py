@@ -1,0 +1,103 @@
+"""`treadle prune`: let go of what is old, each an act of its own."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from treadle.cli import options, screen, session
+from treadle.cli.progress import progress
+from treadle.cli.verbs import examples, verb_app
+
+if TYPE_CHECKING:
+    from treadle.retention import Pruned
+
+app = verb_app("Let go of what is old. Nothing is ever pruned by itself.", no_args_is_help=True)
+OWNER = "owner"
+DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and change nothing.")]
+
+
+@app.command(
+    epilog=examples(
+        "treadle prune receipts --older-than 90 --dry-run", "treadle prune receipts --before 120000"
+    )
+)
+def receipts(
+    older_than: Annotated[
+        float | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Of commands older than this.")
+    ] = None,
+    before: Annotated[
+        int | None, typer.Option("--before", metavar="N", min=1, help="Of records before this number.")
+    ] = None,
+    dry_run: DryRun = False,
+    principal: options.Principal = None,
+    role: options.Role = None,
+    database: options.Database = None,
+    config: options.ConfigFile = None,
+    set_: options.Set = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Make old receipts stubs, which refuse their keys as idempotency_key_expired.
+
+    A stub keeps a command from executing twice; the answer itself is no longer given. Goes in steps, each
+    recorded in the log; after an interruption the same call goes on.
+    """
+    if (older_than is None) == (before is None):
+        raise typer.BadParameter("say --older-than DAYS or --before N")
+    age = None if older_than is None else timedelta(days=older_than)
+    with session.opened(session.settings(config, database, set_)) as opened, progress("prune") as shown:
+        retention = opened.retention(principal=principal or OWNER, role=role)
+        done = retention.receipts(older_than=age, before=before, dry_run=dry_run, progress=shown)
+    _say(done, "receipts become stubs", json=json, dry_run=dry_run)
+
+
+@app.command(epilog=examples("treadle prune stubs --before 2026-01-31 --yes"))
+def stubs(
+    before: Annotated[
+        datetime,
+        typer.Option(
+            "--before",
+            metavar="DATE",
+            formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"],
+            help="Of commands committed before this day or time, in UTC.",
+        ),
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Yes, I have read what it does.")] = False,
+    dry_run: DryRun = False,
+    principal: options.Principal = None,
+    role: options.Role = None,
+    database: options.Database = None,
+    config: options.ConfigFile = None,
+    set_: options.Set = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Drop the stubs of old receipts: the keys of those commands EXECUTE AGAIN when they are sent again.
+
+    Only stubs go, never receipts. Be sure that nobody repeats a command from before that date any more.
+    Goes in steps, each recorded in the log with the date.
+    """
+    if not yes and not dry_run:
+        raise typer.BadParameter("keys from before that date will execute again: add --yes, or --dry-run")
+    with session.opened(session.settings(config, database, set_)) as opened, progress("prune") as shown:
+        retention = opened.retention(principal=principal or OWNER, role=role)
+        done = retention.stubs(before=before.replace(tzinfo=UTC), dry_run=dry_run, progress=shown)
+    _say(done, "stubs are dropped", json=json, dry_run=dry_run)
+
+
+def _say(done: Pruned, what: str, *, json: bool, dry_run: bool) -> None:
+    if json:
+        screen.out_json({"dry_run": dry_run, **done._asdict()})
+        return
+    line = f"{done.keys} {what}, up to record {done.through}"
+    if dry_run:
+        screen.out(f"would prune: {line}; nothing was changed")
+    elif not done.commits:
+        screen.out("nothing to prune")
+    else:
+        screen.out(
+            f"{line}; recorded as {screen.counted(len(done.commits), 'commit')} up to {done.commits[-1]}"
+        )

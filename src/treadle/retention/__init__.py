@@ -1,0 +1,11 @@
+"""Retention: what an operator may let go of, each an act of its own and a record of the log.
+
+Reading order: `receipts` (receipts become stubs, stubs are dropped), `surface` (what an operator says).
+"""
+
+from __future__ import annotations
+
+from treadle.retention.receipts import Pruned
+from treadle.retention.surface import Retention
+
+__all__ = ["Pruned", "Retention"]

@@ -1,0 +1,71 @@
+"""Receipts in a history: each names its record, is a stub, or is gone, exactly as the prune records say."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Any
+
+from treadle.engine import retained
+from treadle.model import canonical
+from treadle.model.record import LogRecord
+from treadle.ports.store import ReadTx
+
+
+class ReceiptCheck:
+    """Follows the idempotency keys of a history. Each method gives what does not agree, as sentences.
+
+    `keys` are the numbers of the records that have a key, in order; `pruned` and `dropped` the records up to
+    which receipts became stubs and stubs were dropped, as far as the log has said it.
+    """
+
+    def __init__(self, tx: ReadTx) -> None:
+        self._tx = tx
+        self._pruned = retained.receipts(tx)
+        self._dropped = retained.stubs(tx)
+        self.keys = array("Q")
+        self.pruned = 0
+        self.dropped = 0
+
+    def judge(self, stored: LogRecord) -> Iterator[str]:
+        """A record: its own receipt, and what it says was pruned."""
+        if stored.identity is not None:
+            self.keys.append(stored.number)
+            if not self._right(stored.number, self._tx.receipts([stored.identity])[0]):
+                yield "its idempotency receipt is missing or names another record"
+        if stored.kind == retained.KIND and stored.name in ("receipts", "stubs"):
+            yield from self._prune(stored)
+
+    def _right(self, number: int, found: int | None) -> bool:
+        if number <= self._dropped:
+            return found is None or abs(found) > number  # the key may have executed again
+        return found == (-number if number <= self._pruned else number)
+
+    def _prune(self, stored: LogRecord) -> Iterator[str]:
+        body: Any = canonical.decode(stored.body or b"")
+        through, keys = body["through"], body["keys"]
+        if stored.name == "receipts":
+            before, limit = self.pruned, stored.number - 1
+            self.pruned = through
+        else:
+            before, limit = self.dropped, self.pruned
+            self.dropped = through
+        if not before < through <= limit:
+            yield f"it cannot have pruned {stored.name} up to record {through}"
+        elif self._between(before, through) != keys:
+            yield f"it did not prune as many {stored.name} as it says"
+
+    def _between(self, before: int, through: int) -> int:
+        """How many of the records after `before` up to `through` have a key."""
+        return bisect_right(self.keys, through) - bisect_right(self.keys, before)
+
+    def rest(self) -> Iterator[str]:
+        """After the last record: the marks, and how many receipts and stubs there are."""
+        if (self._pruned, self._dropped) != (self.pruned, self.dropped):
+            yield "receipts are marked as pruned up to another record than the log says"
+        stubs = self._between(self.dropped, self.pruned)
+        receipts = len(self.keys) - bisect_right(self.keys, self.pruned)
+        found = self._tx.count_receipts()
+        if found != (receipts, stubs):
+            yield f"{found[0]} receipts and {found[1]} stubs are stored, the log gives {receipts} and {stubs}"

@@ -1,0 +1,204 @@
+"""Receipts become stubs, stubs are dropped, and verification accepts exactly that, on every store."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import treadle
+from tests.support.engines import SOURCE, START, claim, create, open_on
+from treadle.access.roles import Role
+from treadle.database import Database
+from treadle.errors import InvalidInput, KeyExpired
+from treadle.model import record
+from treadle.ports.store import Store
+from treadle.retention import Pruned, receipts
+from treadle.testing import ManualClock
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START)
+
+
+@pytest.fixture
+def db(store: Store, clock: ManualClock) -> Database:
+    """Record 1 deploys; a day later 2 to 5 create four rows; another day later 6 to 9 claim them."""
+    made = open_on(store, clock)
+    made.deploy(SOURCE)
+    acting = made.acting_as("tests")
+    for command in (create, claim):
+        clock.advance(DAY)
+        for number in range(4):
+            acting.run(*command(number))
+    return made
+
+
+def problems(db: Database) -> list[str]:
+    return [str(one) for one in db.verify().problems]
+
+
+def identity(store: Store, number: int) -> bytes:
+    with store.read() as tx:
+        found = record.decode(next(tx.log(number, number)).data).identity
+    assert found is not None
+    return found
+
+
+def test_a_stub_refuses_its_key_and_leaves_the_others(db: Database) -> None:
+    acting = db.acting_as("tests")
+    assert db.retention().receipts(before=5) == Pruned(4, 3, (10,))
+    for number in range(3):
+        with pytest.raises(KeyExpired):
+            acting.run(*create(number))
+        with pytest.raises(KeyExpired):
+            acting.recall("CreateWork", f"create-{number}")
+    assert acting.run(*create(3)).replayed and acting.run(*claim(0)).replayed
+    assert not problems(db)
+    entry = next(db.log(10))
+    assert (entry.kind, entry.name, entry.principal) == ("prune", "receipts", "owner")
+    assert entry.body == {"through": 4, "keys": 3}
+
+
+def test_by_age_and_again(db: Database) -> None:
+    retention = db.retention()
+    assert retention.receipts(older_than=3 * DAY) == Pruned(0, 0)
+    assert retention.receipts(older_than=DAY) == Pruned(1, 0, (10,)), "a day old is not older than a day"
+    assert retention.receipts(older_than=DAY - timedelta(microseconds=1)) == Pruned(5, 4, (11,))
+    assert retention.receipts(before=3) == Pruned(5, 0), "what is pruned stays pruned"
+    assert not problems(db)
+
+
+def test_a_dry_run_says_the_same_and_changes_nothing(db: Database) -> None:
+    retention, head = db.retention(), db.head
+    assert retention.receipts(before=5, dry_run=True) == Pruned(4, 3)
+    retention.receipts(before=5)
+    later = db.head
+    assert later != head
+    assert retention.receipts(before=5, dry_run=True) == Pruned(4, 0)
+    assert retention.stubs(before=START + 3 * DAY, dry_run=True) == Pruned(4, 3)
+    assert db.head == later
+
+
+def test_dropped_stubs_execute_again(db: Database, clock: ManualClock) -> None:
+    retention, acting = db.retention(), db.acting_as("tests")
+    retention.receipts(before=10)
+    dropped = retention.stubs(before=START + 2 * DAY)
+    assert dropped == Pruned(5, 4, (11,)), "the creations, not the claims"
+    assert next(db.log(11)).body["before"] == (START + 2 * DAY).timestamp() * 1_000_000
+    again = acting.run(*create(0))
+    assert (again.outcome, again.replayed, again.commit) == ("Exists", False, 12)
+    assert acting.run(*create(0)).replayed
+    with pytest.raises(KeyExpired):
+        acting.run(*claim(0))
+    assert not problems(db)
+    retention.receipts(before=13)
+    with pytest.raises(KeyExpired):
+        acting.run(*create(0))
+    clock.advance(DAY)
+    assert retention.stubs(before=START + 9 * DAY).through == 12
+    assert not problems(db)
+
+
+def test_only_stubs_are_dropped(db: Database) -> None:
+    assert db.retention().stubs(before=START + 9 * DAY) == Pruned(0, 0)
+    db.retention().receipts(before=4)
+    assert db.retention().stubs(before=START + 9 * DAY) == Pruned(3, 2, (11,))
+    assert db.acting_as("tests").run(*create(2)).replayed
+    assert not problems(db)
+
+
+def test_steps_are_bounded_and_each_is_recorded(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receipts, "STEP", 2)
+    seen: list[tuple[int, int]] = []
+    done = db.retention().receipts(before=8, progress=lambda *at: seen.append(at))
+    assert done == Pruned(7, 6, (10, 11, 12, 13)) and seen == [(2, 7), (4, 7), (6, 7), (7, 7)]
+    assert db.retention().stubs(before=START + 9 * DAY).commits == (14, 15, 16)
+    assert not problems(db)
+
+
+def test_large_records_end_a_step(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receipts, "STEP_BYTES", 1)
+    assert db.retention().receipts(before=4) == Pruned(3, 2, (10, 11, 12))
+    assert not problems(db)
+
+
+@pytest.mark.parametrize("bound", [{}, {"before": 3, "older_than": DAY}, {"before": 0}, {"before": 99}])
+def test_one_sensible_bound(db: Database, bound: dict[str, object]) -> None:
+    with pytest.raises(InvalidInput):
+        db.retention().receipts(**bound)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="negative"):
+        db.retention().receipts(older_than=-DAY)
+    with pytest.raises(InvalidInput, match="zone"):
+        db.retention().stubs(before=datetime(2026, 1, 1))
+
+
+def test_only_for_an_operator(db: Database) -> None:
+    db.deploy(
+        SOURCE, roles=[Role("worker", commands=("ClaimWork",)), Role("operator", operations=("admin",))]
+    )
+    refused = db.retention(principal="worker", role="worker")
+    with pytest.raises(treadle.Denied, match="admin"):
+        refused.receipts(before=2)
+    with pytest.raises(treadle.Denied, match="admin"):
+        refused.stubs(before=datetime.now(UTC), dry_run=True)
+    assert db.retention(principal="ann", role="operator").receipts(before=3).keys == 1
+
+
+def test_a_database_without_a_contract(store: Store) -> None:
+    empty = open_on(store)
+    assert empty.retention().receipts(before=1) == Pruned(0, 0)
+    assert empty.retention().receipts(older_than=DAY) == Pruned(0, 0)
+    assert empty.retention().stubs(before=START) == Pruned(0, 0)
+
+
+class TestVerificationAcceptsExactlyThat:
+    """What was done to receipts without a record is named."""
+
+    @pytest.fixture
+    def pruned(self, db: Database) -> Database:
+        db.retention().receipts(before=6)
+        db.retention().stubs(before=START + DAY + timedelta(microseconds=1))
+        db.acting_as("tests").run(*create(9))
+        assert not problems(db)
+        return db
+
+    def test_a_stub_without_a_record(self, pruned: Database, store: Store) -> None:
+        found = identity(store, 7)
+        with store.write() as tx:
+            tx.write_receipts([(found, -7)])
+            tx.commit()
+        assert problems(pruned)[0] == "record 7: its idempotency receipt is missing or names another record"
+
+    def test_a_receipt_that_came_back(self, store: Store, db: Database) -> None:
+        found = identity(store, 3)
+        db.retention().receipts(before=6)
+        with store.write() as tx:
+            assert tx.drop_stubs(3, 9) == (2, 3)
+            tx.write_receipts([(found, 3)])
+            tx.commit()
+        assert any("record 3" in what for what in problems(db))
+
+    def test_a_stub_that_is_gone(self, store: Store, db: Database) -> None:
+        db.retention().receipts(before=6)
+        with store.write() as tx:
+            tx.drop_stubs(3, 9)
+            tx.commit()
+        assert any("record 2" in what for what in problems(db))
+        assert any("the log gives 4 and 4" in what for what in problems(db))
+
+    def test_a_receipt_of_nothing(self, pruned: Database, store: Store) -> None:
+        with store.write() as tx:
+            tx.write_receipts([(b"x" * 32, 3)])
+            tx.commit()
+        assert any("receipts and" in what for what in problems(pruned))
+
+    @pytest.mark.parametrize("mark", ["retained.receipts", "retained.stubs"])
+    def test_a_mark_that_was_moved(self, pruned: Database, store: Store, mark: str) -> None:
+        with store.write() as tx:
+            tx.put_setting(mark, b"7")
+            tx.commit()
+        assert any("marked" in what for what in problems(pruned))

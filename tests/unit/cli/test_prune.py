@@ -1,0 +1,41 @@
+"""`treadle prune`: old receipts become stubs, stubs are dropped."""
+
+from __future__ import annotations
+
+from tests.unit.cli.conftest import JOB, SHOP, Call
+
+ADD = ("run", "AddJob", f"shop_id={SHOP}", f"job_id={JOB}", "title=Menu", "--as", "desk", "--key", "twice")
+
+
+def head(call: Call) -> int:
+    return int(call("log", "--head").out.split(":")[0])
+
+
+def test_receipts_then_stubs(job: Call) -> None:
+    first = job(*ADD)
+    number = head(job)
+    dry = job("prune", "receipts", "--older-than", "0", "--dry-run")
+    assert dry.out.startswith("would prune: ") and dry.out.endswith("nothing was changed\n")
+    assert head(job) == number
+    done = job("prune", "receipts", "--before", str(number + 1), "--json").json
+    assert (done["dry_run"], done["through"], done["commits"]) == (False, number, [number + 1])
+    assert done["keys"] > 0
+    assert job("prune", "receipts", "--before", str(number + 1)).out == "nothing to prune\n"
+    refused = job(*ADD)
+    assert refused.code == 4 and "idempotency_key_expired" in refused.err
+    assert job("verify").code == 0
+
+    assert "--yes" in job("prune", "stubs", "--before", "2999-01-01").err
+    assert job("prune", "stubs", "--before", "2999-01-01", "--dry-run").code == 0
+    dropped = job("prune", "stubs", "--before", "2999-01-01", "--yes", "--as", "ann")
+    assert f"up to record {number}; recorded as 1 commit up to {number + 2}" in dropped.out
+    assert job(*ADD).code == first.code
+    assert job("verify").code == 0
+    assert "prune stubs  ann" in job("log").out
+
+
+def test_what_to_say(job: Call) -> None:
+    for wrong in (("receipts",), ("receipts", "--older-than", "1", "--before", "2")):
+        assert job("prune", *wrong).code == 2
+    assert job("prune", "receipts", "--before", "99").code != 0
+    assert job("prune", "stubs", "--before", "yesterday").code == 2
