@@ -50,6 +50,8 @@ class Batch:
         self._progress = progress
         self._answers: list[Receipt | TreadleError | None] = [None] * len(commands)
         self._doubtful: set[int] = set()
+        self._lines: list[_Sent] = []
+        self._sent = False
         self._told = 0
 
     @property
@@ -62,19 +64,41 @@ class Batch:
         """Whether some command was refused because another contract is deployed; none of these has run."""
         return any(isinstance(answer, ContractMismatch) for answer in self._answers)
 
-    def run(
-        self, policy: Policy, limit: Deadline | None, *, history: str | None, contract: str | None
-    ) -> Steps[None]:
-        """Send what has no answer yet, or was refused as made for another contract, group by group.
+    @property
+    def readable(self) -> bool:
+        """Whether every input can be read under the contract that is known."""
+        try:
+            for command, given in self._commands:
+                self.face.line(command, given)
+        except TreadleError:
+            return False
+        return True
+
+    def write(self, *, history: str | None, contract: str | None) -> bool:
+        """Write the commands as lines; once they were sent, those that were refused as mismatched.
+
+        What is wrong with a command is its answer. Returns whether nothing was wrong with any.
+        """
+        self._lines, refused = [], False
+        for place, (command, given) in enumerate(self._commands):
+            if self._sent and not isinstance(self._answers[place], ContractMismatch):
+                continue
+            self._answers[place] = None
+            try:
+                line = self.face.line(command, given, history=history, contract=contract)
+            except TreadleError as error:
+                self._answers[place], refused = error, True
+            else:
+                self._lines.append(_Sent(place, line, encoded({"command": command, **line.body}) + b"\n"))
+        return not refused
+
+    def send(self, policy: Policy, limit: Deadline | None) -> Steps[None]:
+        """Send the lines, group by group.
 
         Each group has the policy's time, or all of them what is left of `limit`.
         """
-        waiting = [
-            place
-            for place, answer in enumerate(self._answers)
-            if answer is None or isinstance(answer, ContractMismatch)
-        ]
-        for chunk in _chunks(self._lines(waiting, history, contract)):
+        self._sent = True
+        for chunk in _chunks(self._lines):
             seconds = policy.timeout if limit is None else min(policy.timeout, limit.left())
             yield from self._settle(Attempts(policy, seconds), chunk)
             self._tell(chunk[-1].place + 1)
@@ -84,17 +108,6 @@ class Batch:
         if self._progress is not None and done > self._told:
             self._progress(done, len(self._commands))
             self._told = done
-
-    def _lines(self, places: Sequence[int], history: str | None, contract: str | None) -> Iterator[_Sent]:
-        """What can be sent; what is wrong with the others is their answer."""
-        for place in places:
-            command, given = self._commands[place]
-            try:
-                line = self.face.line(command, given, history=history, contract=contract)
-            except TreadleError as error:
-                self._answers[place] = error
-            else:
-                yield _Sent(place, line, encoded({"command": command, **line.body}) + b"\n")
 
     def _settle(self, attempts: Attempts, left: list[_Sent]) -> Steps[None]:
         """Send lines until each has its answer. Those that may be repeated are, in order."""
@@ -156,7 +169,7 @@ def _line(text: bytes) -> Any:
     return document if isinstance(document, dict) else OutcomeUnknown("the server's answer cannot be read")
 
 
-def _chunks(lines: Iterator[_Sent]) -> Iterator[list[_Sent]]:
+def _chunks(lines: Sequence[_Sent]) -> Iterator[list[_Sent]]:
     """Lines in groups of one request each."""
     chunk: list[_Sent] = []
     size = 0

@@ -13,7 +13,7 @@ from treadle.client.exchange import Attempts, Policy, Steps, read, write
 from treadle.client.interface import Interface
 from treadle.client.wire import Face, encoded, entry
 from treadle.engine.receipt import Receipt
-from treadle.errors import ContractMismatch, Malformed, TreadleError
+from treadle.errors import ContractMismatch, InvalidInput, Malformed, RequestError, TreadleError
 from treadle.history import Entry
 from treadle.queries.page import Page
 
@@ -95,7 +95,11 @@ class Calls:
         attempts = self._attempts(timeout)
         face = yield from self.face(attempts, on.contract, lambda face: command in face.commands)
         while True:
-            line = face.line(command, given, history=on.history, contract=on.contract)
+            try:
+                line = face.line(command, given, history=on.history, contract=on.contract)
+            except RequestError as error:  # it may be that only the contract that is known does not know it
+                face = yield from self._newer(attempts, face, on, error)
+                continue
             body, path = encoded(line.body), f"v1/commands/{quote(command, safe='')}"
             try:
                 document = yield from write(attempts, path, body, keyed=line.keyed)
@@ -104,7 +108,7 @@ class Calls:
             else:
                 return face.receipt(command, document)
 
-    def _newer(self, attempts: Attempts, face: Face, on: Reliance, error: ContractMismatch) -> Steps[Face]:
+    def _newer(self, attempts: Attempts, face: Face, on: Reliance, error: RequestError) -> Steps[Face]:
         """The interface of a contract that was deployed since; raises `error` where none was."""
         if on.contract is None:
             found = yield from self._refreshed(attempts)
@@ -128,12 +132,24 @@ class Calls:
             return [error] * len(commands)
         batch = Batch(commands, face, progress)
         limit = None if timeout is None else whole.deadline
-        yield from batch.run(self.policy, limit, history=on.history, contract=on.contract)
-        if on.contract is None and batch.mismatched:
-            batch.face = yield from self._refreshed(whole)
-            if batch.face.interface != face.interface:
-                yield from batch.run(self.policy, limit, history=on.history, contract=None)
+        if not batch.write(history=on.history, contract=on.contract) and on.contract is None:
+            yield from self._rewritten(batch, whole, on)
+        yield from batch.send(self.policy, limit)
+        if batch.mismatched and on.contract is None and (yield from self._rewritten(batch, whole, on)):
+            yield from batch.send(self.policy, limit)
         return batch.answers
+
+    def _rewritten(self, batch: Batch, attempts: Attempts, on: Reliance) -> Steps[bool]:
+        """Write a batch again for the contract that is deployed now; false where that is the same one."""
+        before = batch.face.interface
+        try:
+            batch.face = yield from self._refreshed(attempts)
+        except TreadleError:
+            return False  # each command has its own error already
+        if batch.face.interface == before:
+            return False
+        batch.write(history=on.history, contract=None)
+        return True
 
     # Reads.
 
@@ -145,16 +161,16 @@ class Calls:
             query = face.queries.get(ask.name)
             body: dict[str, Any] = {"after": ask.after, "at_least": ask.at_least, "history": on.history}
             body["contract"] = face.identity if on.contract is None else on.contract
-            if query is not None:
-                body["parameters"] = face.parameters(query, ask.parameters, on.contract)
-                body["query"] = query.identity if on.query is None else on.query
             path = f"v1/queries/{quote(ask.name, safe='')}"
             try:
+                if query is not None:
+                    body["parameters"] = face.parameters(query, ask.parameters, on.contract)
+                    body["query"] = query.identity if on.query is None else on.query
                 document = yield from read(attempts, "POST", path, encoded(body))
                 if query is not None:
                     return face.page(query, document)
                 raise ContractMismatch("the query was deployed a moment ago; ask again")
-            except ContractMismatch as error:
+            except (ContractMismatch, InvalidInput) as error:
                 face = yield from self._newer(attempts, face, on, error)
 
     def log(self, first: int, last: int | None, of: tuple[str, Sequence[str]] | None) -> Steps[Records]:

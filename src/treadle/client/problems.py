@@ -17,6 +17,7 @@ _FURTHER: Final[dict[str, type[TreadleError]]] = {
     "cursor_invalid": errors.InvalidInput,
     "cursor_expired": errors.InvalidInput,
     "deadline": errors.Busy,
+    "sparql_syntax": errors.SparqlSyntax,
     "unsupported_media_type": errors.RequestError,
     "not_acceptable": errors.RequestError,
     "method_not_allowed": errors.RequestError,
