@@ -92,9 +92,10 @@ def contract(source: str) -> Contract:
 
 def deployed(db: Database, source: str, migration: str | None = None) -> int:
     """Deploy a text as `Database.deploy` does, without compiling it again."""
-    return evolving.deploy(
-        db._engine, Proposal(contract(source), source, None, None, Caller("owner")), migration
-    )
+    proposal = Proposal(contract(source), source, None, None, Caller("owner"))
+    version = evolving.deploy(db._engine, proposal, migration)
+    db._engine.refresh()
+    return version
 
 
 class Shop:
