@@ -47,10 +47,9 @@ GENERATED: tuple[Generated, ...] = (
         "tools.reference:setting_pages", ("docs/reference/config.md", "docs/reference/treadle.schema.json")
     ),
     Generated("tools.reference:command_page", ("docs/reference/cli.md",)),
+    Generated("tools.http_reference:http_page", ("docs/reference/http.md",)),
     Generated("treadle.riff.generate:files", ("src/treadle/riff/riff.table.json",)),
-    Generated(
-        "treadle.riff.migrating.generate:files", ("src/treadle/riff/migrating/migrating.table.json",)
-    ),
+    Generated("treadle.riff.migrating.generate:files", ("src/treadle/riff/migrating/migrating.table.json",)),
     Generated(
         "tools.diagnostics:pages", tuple(f"docs/reference/diagnostics/{name}.md" for name in DIAGNOSTICS)
     ),

@@ -201,7 +201,7 @@ ROLE_KEYS = {
     "queries": "the named queries it may read",
     "streams": "the event streams it may consume",
     "graph": "its permissions on the graph",
-    "operations": "its permissions on the database, such as `admin` and `restore`",
+    "operations": "its permissions on the database: `audit` reads the log and the metrics, `restore`, and `admin`, which includes `audit`",
     "tenant": "whether a token of this role must name a tenant",
     "row_policies": "whether the contract's row policies apply to it",
 }

@@ -357,6 +357,7 @@ WRITING_VERBS: dict[str, list[str]] = {
     "run": ["run", "AddItem", "--input", "@item.json", "--as", "mallory", "--role", "nothing"],
     "clock": ["clock", "confirm", "--role", "nothing"],
     "token": ["token", "create", "service", "--role", "no-such-role"],
+    "prune": ["prune", "receipts", "--older-than", "0", "--role", "nothing"],
     "restore": ["restore", "no-such-backup.db", "new.db"],
     "import": ["import", "no-such-folder", "--campaign", "c", "--role", "nothing"],
 }
