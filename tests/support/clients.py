@@ -27,6 +27,8 @@ def interface(source: str = NAMES, queries: str = NAMES_QUERIES, **only: Any) ->
     compiled = compile_contract(source)
     if compiled.contract is None:
         raise AssertionError(compiled.render())
+    if not queries:
+        return interface_of(compiled.contract, **only)
     asked = compile_queries(queries, compiled.contract)
     if asked.queries is None:
         raise AssertionError(asked.render())

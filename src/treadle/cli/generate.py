@@ -84,7 +84,7 @@ def generate(
     else:
         found = _read(file, queries, role, session.settings(config, pairs=set_))
     text = load("bindings").LANGUAGES[language.value](found)
-    if output is None:
+    if output is None or str(output) == "-":
         screen.out(text.rstrip("\n"))
         return
     current = output.read_text(encoding="utf-8") if output.is_file() else None
