@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from treadle.database import Database, key, open, restore
     from treadle.engine.receipt import Receipt
     from treadle.graph.options import GraphOptions
+    from treadle.queries import Page
     from treadle.workers import Cap, Worker, worker
 
 __version__ = "0.1.0"
@@ -49,6 +50,7 @@ _LATER: Final = {
     "Cap": "treadle.workers",
     "Database": "treadle.database",
     "GraphOptions": "treadle.graph.options",
+    "Page": "treadle.queries",
     "Receipt": "treadle.engine.receipt",
     "key": "treadle.database",
     "open": "treadle.database",
@@ -95,6 +97,7 @@ __all__ = [
     "Malformed",
     "OutcomeUnknown",
     "OverCapacity",
+    "Page",
     "Receipt",
     "Refused",
     "Remote",

@@ -1,8 +1,8 @@
-"""`treadle deploy`: put a contract and its roles into force."""
+"""`treadle deploy`: put a contract, its named queries and its roles into force."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -12,10 +12,10 @@ import typer
 from treadle.cli import exits, options, screen, session
 from treadle.cli.findings import coloured_findings
 from treadle.cli.progress import progress
-from treadle.cli.sources import deployable
+from treadle.cli.sources import deployable, shown
 from treadle.cli.verbs import examples, verb_app
 from treadle.config import Config
-from treadle.errors import ContractError
+from treadle.errors import ConfigError, ContractError
 
 if TYPE_CHECKING:
     from treadle.engine.succession import Successor
@@ -69,12 +69,13 @@ def deploy(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Put a contract and its roles into force.
+    """Put a contract, its queries and roles into force.
 
-    Creates the database when it is missing. Where treadle.toml has [[roles]], they replace the database's
-    roles in the same transaction. A contract that is active already changes nothing. A contract that
-    cannot follow the active one is refused with the reasons, and the database stays as it is. A migration
-    brings live rows along while the active contract serves; interrupted, it goes on when called again.
+    Creates the database when it is missing. Where treadle.toml has contract.queries or [[roles]], they
+    replace the database's queries and roles in the same transaction. A contract that is active already
+    changes nothing. A contract that cannot follow the active one is refused with the reasons, and the
+    database stays as it is. A migration brings live rows along while the active contract serves;
+    interrupted, it goes on when called again.
     """
     wanted = session.settings(config, database, set_)
     if abandon:
@@ -84,28 +85,47 @@ def deploy(
         _compare(wanted, file, json=json)
         return
     roles = wanted.roles
+    queries = _queries(wanted)
     source = deployable(file, wanted)
     with session.opened(wanted, create=True) as opened:
         before = opened.version
         bar = progress("rows") if migration is not None else nullcontext()
-        with _explained(json, migration), bar as shown:
+        with _explained(json, migration, queries or ()), bar as advanced:
             version = opened.deploy(
                 source,
                 expected_version=expected,
+                queries=queries,
                 roles=roles,
                 migration=migration,
-                progress=shown,
+                progress=advanced,
                 principal=principal or "owner",
                 role=role,
             )
-        contract = session.deployed(opened).contract
+        state = opened._engine.refresh()
+        contract = state.require().contract
     answer = {"contract": contract.name, "version": version, "before": before, "identity": contract.identity}
+    if queries is not None:
+        answer["queries"] = sorted(state.queries.stored)
     if roles is not None:
         answer["roles"] = [one.name for one in roles]
     if json:
         screen.out_json(answer)
     else:
         screen.out(_sentence(answer, session.place(wanted)))
+
+
+def _queries(wanted: Config) -> list[Path] | None:
+    """The files with named queries; None where the settings name none, so that the deployed ones stay.
+
+    Raises `ConfigError` for patterns that find nothing: that would end every deployed query.
+    """
+    patterns = wanted["contract.queries"]
+    if not patterns:
+        return None
+    found = [Path(shown(path)) for path in wanted.query_files]
+    if not found:
+        raise ConfigError(f"contract.queries: no file is called {', '.join(patterns)}; correct or remove it")
+    return found
 
 
 def _abandon(wanted: Config, principal: str, role: str | None, *, json: bool) -> None:
@@ -152,7 +172,7 @@ def _print_changes(found: Successor) -> None:
 
 
 @contextmanager
-def _explained(json: bool, migration: Path | None = None) -> Iterator[None]:
+def _explained(json: bool, migration: Path | None = None, queries: Sequence[Path] = ()) -> Iterator[None]:
     """Shows what is wrong with a text as `check` does, before the one line that ends the verb."""
     try:
         yield
@@ -163,15 +183,24 @@ def _explained(json: bool, migration: Path | None = None) -> Iterator[None]:
         if not json:
             screen.note(coloured_findings(error.message))
         count = "an error" if errors == 1 else f"{errors} errors"
-        of_migration = migration is not None and f"--> {migration}:" in error.message
-        text = "migration" if of_migration else "contract"
+        text = _text(error.message, migration, queries)
         raise ContractError(
             f"the {text} has {count}; nothing was deployed", diagnostics=error.diagnostics
         ) from error
 
 
+def _text(findings: str, migration: Path | None, queries: Sequence[Path]) -> str:
+    """What the findings are about, by the files that they name."""
+    if migration is not None and f"--> {migration}:" in findings:
+        return "migration"
+    named = [f"--> {path}:" for path in queries] + ["--> <query "]  # deployed ones are compiled again
+    return "query text" if any(name in findings for name in named) else "contract"
+
+
 def _sentence(answer: dict[str, Any], place: str) -> str:
     name, version, before = answer["contract"], answer["version"], answer["before"]
     was = "was active already" if before == version else "is active" + (f", after {before}" if before else "")
-    roles = f"; roles: {', '.join(answer['roles']) or 'none'}" if "roles" in answer else ""
-    return f"{name} version {version} {was} in {screen.plain(place)}{roles}"
+    parts = [
+        f"; {part}: {', '.join(answer[part]) or 'none'}" for part in ("queries", "roles") if part in answer
+    ]
+    return f"{name} version {version} {was} in {screen.plain(place)}{''.join(parts)}"

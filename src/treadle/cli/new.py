@@ -23,10 +23,10 @@ def new(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Start a project: a contract, settings, a test.
+    """Start a project: a contract, settings, a worker, a test.
 
-    Writes a folder with a contract that already runs, treadle.toml with its roles, and a test of what the
-    contract promises. A folder that exists is left alone.
+    Writes a folder with a contract that already runs, a named query, treadle.toml with its roles, a worker,
+    and a test of what they promise. A folder that exists is left alone.
     """
     written = scaffold.create(folder)
     if json:

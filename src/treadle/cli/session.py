@@ -90,6 +90,15 @@ def key_of(database: treadle.Database, entity: str, words: Sequence[str]) -> tup
     return tuple(parse_word(field.type, word) for field, word in zip(fields, words, strict=True))
 
 
+def query_names() -> list[str]:
+    """Names of the deployed queries, for shell completion; none when anything is amiss."""
+    try:
+        with opened(settings()) as database:
+            return sorted(database._engine.refresh().queries.stored)
+    except TreadleError:
+        return []
+
+
 def names(kind: str) -> list[str]:
     """Names of the deployed `commands` or `entities`, for shell completion; none when anything is amiss."""
     try:

@@ -17,6 +17,7 @@ from treadle.cli.jsontext import parse_json
 from treadle.errors import InvalidInput
 from treadle.limits import COMMAND_BYTES
 from treadle.model.contract import Command
+from treadle.model.query import Query
 from treadle.model.types import Uuid, required
 from treadle.model.values import parse_word
 from treadle.text import nearest
@@ -25,15 +26,16 @@ WORD: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(:?=)(.*)", re.DOTALL)
 AUTO: Final = "auto"
 
 
-def input_of(command: Command, given: str | None, words: Sequence[str]) -> dict[str, Any]:
-    """The input: the object that `given` names (`@FILE` or `-`), with `words` put over it.
+def input_of(of: Command | Query, given: str | None, words: Sequence[str]) -> dict[str, Any]:
+    """The inputs of a command, or parameters of a query: the object that `given` names (`@FILE` or `-`), with
+    `words` put over it.
 
     Raises `typer.BadParameter` for a word that is none, `InvalidInput` and `Malformed` for values.
     """
     values: dict[str, Any] = {} if given is None else object_of(read_text(given), given)
     seen: set[str] = set()
     for word in words:
-        name, value = _word(command, word)
+        name, value = _word(of, word)
         if name in seen:
             raise typer.BadParameter(f"{name} is given twice; keep one of them")
         seen.add(name)
@@ -41,16 +43,17 @@ def input_of(command: Command, given: str | None, words: Sequence[str]) -> dict[
     return values
 
 
-def _word(command: Command, word: str) -> tuple[str, Any]:
+def _word(of: Command | Query, word: str) -> tuple[str, Any]:
+    fields, noun = (of.parameters, "parameter") if isinstance(of, Query) else (of.inputs, "input")
     match = WORD.fullmatch(word)
     if match is None:
-        raise typer.BadParameter(f"{word!r} is no input: write name=value, or name:=JSON")
+        raise typer.BadParameter(f"{word!r} is no {noun}: write name=value, or name:=JSON")
     name, sign, text = match.groups()
-    types = {field.name: field.type for field in command.inputs}
+    types = {field.name: field.type for field in fields}
     if name not in types:
         expected = ", ".join(types) or "none"
         raise InvalidInput(
-            f"{command.name} has no input {name}{nearest(name, types)}; its inputs are {expected}", path=name
+            f"{of.name} has no {noun} {name}{nearest(name, types)}; its {noun}s are {expected}", path=name
         )
     if sign == ":=":
         return name, parse_json(text, name)

@@ -33,15 +33,17 @@ SERVER: Final = "Serve it"
 SETUP: Final = "Look after it"
 
 VERBS: Final = (
-    Verb("new", CONTRACT, "Start a project: a contract, settings, a test."),
-    Verb("check", CONTRACT, "Say what is wrong with a contract, and where."),
+    Verb("new", CONTRACT, "Start a project: a contract, settings, a worker, a test."),
+    Verb("check", CONTRACT, "Say what is wrong with a contract or its queries, and where."),
     Verb("format", CONTRACT, "Lay contracts and queries out in the one layout."),
     Verb("explain", CONTRACT, "Say in words what a command does."),
     Verb("diagram", CONTRACT, "Draw a workflow: its states, its steps, its lease."),
+    Verb("lsp", CONTRACT, "Help an editor: findings, hover, completion."),
     Verb("schema", CONTRACT, "Print the JSON Schema of every command's input and outcomes."),
     Verb("generate", CONTRACT, "Write a typed client, in Python or TypeScript."),
-    Verb("deploy", DATABASE, "Put a contract and its roles into force."),
+    Verb("deploy", DATABASE, "Put a contract, its queries and roles into force."),
     Verb("run", DATABASE, "Run a command, or many."),
+    Verb("query", DATABASE, "Ask a named query."),
     Verb("row", DATABASE, "Show one row and its revision."),
     Verb("log", DATABASE, "Show what happened: who, when, which outcome."),
     Verb("serve", SERVER, "Answer requests over HTTP."),

@@ -17,7 +17,9 @@ from treadle.errors import ConfigError
 
 FILES: Final = {
     "contract.riff.template": "{{name}}.riff",
+    "jobs.riffq.template": "queries/jobs.riffq",
     "treadle.toml.template": "treadle.toml",
+    "worker.py.template": "worker.py",
     "test_contract.py.template": "test_{{module}}.py",
     "gitignore.template": ".gitignore",
 }
@@ -52,11 +54,12 @@ def create(folder: Path) -> list[Path]:
         unfinished.rename(folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    return [folder / path.name for path in written]
+    return [folder / path.relative_to(unfinished) for path in written]
 
 
 def _write(folder: Path, name: str, template: str, target: str) -> Path:
     path = folder / _filled(target, name)
+    path.parent.mkdir(exist_ok=True)
     text = files(__name__).joinpath("project", template).read_text(encoding="utf-8")
     path.write_text(_filled(text, name), encoding="utf-8")
     return path

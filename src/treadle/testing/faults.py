@@ -32,10 +32,11 @@ class FaultStore:
         self.arm(None)
 
     def arm(
-        self, at: int | None, error: Callable[[], Exception] = disk_failed, *, afterwards: bool = False
+        self, at: int | str | None, error: Callable[[], Exception] = disk_failed, *, afterwards: bool = False
     ) -> None:
-        """Let operation `at` (from 1) raise `error()` instead of being done, or `afterwards`.
+        """Let operation `at` (from 1, or the first of a name, such as "commit") raise `error()`.
 
+        It is not done then, or, with `afterwards`, it is done and raises.
         None lets nothing fail. A commit that is done and then raises should raise `answer_lost`.
         """
         self._at = at
@@ -47,7 +48,7 @@ class FaultStore:
     def perform(self, name: str, act: Callable[[], Any]) -> Any:
         """Do an operation, or fail it."""
         self.seen.append(name)
-        due = len(self.seen) == self._at
+        due = not self.fired and self._at in (len(self.seen), name)
         self.fired |= due
         if due and not self._afterwards:
             raise self._error()

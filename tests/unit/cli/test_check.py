@@ -85,3 +85,38 @@ def test_any_input_gives_findings(text: bytes, call: Call) -> None:
 def test_an_endless_file_is_refused_unread(call: Call) -> None:
     done = call("check", "/dev/zero")
     assert done.code == 1 and done.out.startswith("error S001")
+
+
+def test_queries_are_checked_against_the_contract_of_the_settings(project: Call) -> None:
+    done = project("check", "queries/jobs.riffq")
+    assert done == (0, "queries/jobs.riffq: 1 query of contract Shop, fine\n", "")
+    Path("queries/jobs.riffq").write_text(
+        Path("queries/jobs.riffq").read_text().replace("job.state", "job.stat")
+    )
+    done = project("check", "queries/jobs.riffq")
+    assert done.code == 1 and "error Q002" in done.out and "--> queries/jobs.riffq:4:" in done.out
+    found = project("check", "--json", "queries/jobs.riffq").json["diagnostics"]
+    assert found[0]["code"] == "Q002" and "file" not in found[0]
+
+
+def test_without_a_file_the_queries_are_checked_too(project: Call) -> None:
+    Path("queries/more.riffq").write_text("query")
+    done = project("check")
+    assert done.code == 1
+    assert done.out.startswith("shop.riff: contract Shop version 1 is fine")
+    assert "queries/jobs.riffq: 1 query of contract Shop, fine\n" in done.out
+    assert "--> queries/more.riffq:1:" in done.out
+    assert {one["file"] for one in project("check", "--json").json["diagnostics"]} == {"queries/more.riffq"}
+
+
+def test_queries_of_a_contract_that_cannot_be_read(project: Call) -> None:
+    Path("shop.riff").write_text("contract")
+    done = project("check", "queries/jobs.riffq")
+    assert done.code == 1 and "--> shop.riff:1:" in done.out
+    assert project("check").code == 1
+
+
+def test_queries_without_a_contract(call: Call) -> None:
+    Path("a.riffq").write_text("query")
+    done = call("check", "a.riffq")
+    assert done.code == 2 and "no contract: name its file, or set contract.source" in done.err

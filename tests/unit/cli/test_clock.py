@@ -35,12 +35,12 @@ def test_confirm(call: Call, project: Call, monkeypatch: pytest.MonkeyPatch) -> 
         refused.code == 1 and "error clock_jumped" in refused.err and "treadle clock confirm" in refused.err
     )
     confirmed = call("clock", "confirm", "--as", "operator", "--json")
-    assert confirmed.json == {"commit": 4}
+    assert confirmed.json == {"commit": 5}
     again = call(
         "run", "OpenShop", "shop_id=00000000-0000-4000-8000-0000000000ee", "name=x", "--as", "d", "--key", "1"
     )
     assert again.code == 0
-    entry = call("log", "--json").lines[3]
+    entry = call("log", "--json").lines[4]
     assert (entry["kind"], entry["name"], entry["principal"]) == ("clock", "confirm", "operator")
     assert "clock confirm  operator" in call("log").out
 

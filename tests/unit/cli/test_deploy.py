@@ -41,7 +41,9 @@ def test_what_is_active_already_changes_nothing(project: Call) -> None:
     head = project("log", "--head").out
     done = project("deploy")
     assert (
-        done.code == 0 and done.out == "Shop version 1 was active already in shop.db; roles: desk, worker\n"
+        done.code == 0
+        and done.out
+        == "Shop version 1 was active already in shop.db; queries: WaitingJobs; roles: desk, worker\n"
     )
     assert project("log", "--head").out == head
 
@@ -169,3 +171,32 @@ def test_a_migration_is_given_up(job: Call) -> None:
     assert job("deploy", "--abandon").out == "the migration to version 2 is given up; rows are as they were\n"
     assert job("deploy", "--abandon", "--json").json == {"abandoned": None}
     assert job("verify").code == 0
+
+
+def test_named_queries_are_deployed_with_the_contract(project: Call) -> None:
+    assert project("deploy", "--json").json["queries"] == ["WaitingJobs"]
+    edit("WaitingJobs", "Waiting", "queries/jobs.riffq")
+    edit('queries = ["WaitingJobs"]', 'queries = ["Waiting"]', "treadle.toml")
+    assert project("deploy", "--json").json["queries"] == ["Waiting"]
+    assert project("query", "Waiting", f"shop_id={SHOP}").code == 0
+
+
+def test_a_query_that_cannot_be_compiled_is_shown_and_nothing_is_deployed(project: Call) -> None:
+    head = project("log", "--head").out
+    edit("held_until revision", "held_til revision", "queries/jobs.riffq")
+    done = project("deploy")
+    assert done.code == 4 and "--> queries/jobs.riffq:7:" in done.err
+    assert "the query text has an error; nothing was deployed" in done.err
+    assert project("log", "--head").out == head
+
+
+def test_patterns_that_find_no_file_would_end_every_query(project: Call) -> None:
+    edit("queries/*.riffq", "querys/*.riffq", "treadle.toml")
+    done = project("deploy")
+    assert done.code == 2 and "contract.queries: no file is called querys/*.riffq" in done.err
+
+
+def test_without_the_setting_the_deployed_queries_stay(project: Call) -> None:
+    edit('queries = ["queries/*.riffq"]\n', "", "treadle.toml")
+    assert "queries" not in project("deploy", "--json").json
+    assert project("query", "WaitingJobs", f"shop_id={SHOP}").code == 0

@@ -19,21 +19,21 @@ def story(job: Call) -> Call:
 
 def test_one_line_a_record(story: Call) -> None:
     lines = story("log").out.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 7
     stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
     assert re.fullmatch(rf"     1  {stamp}  deploy Shop version 1  owner", lines[0])
-    assert re.fullmatch(rf"     4  {stamp}  AddJob → Added  desk  job at revision 1", lines[3])
+    assert re.fullmatch(rf"     5  {stamp}  AddJob → Added  desk  job at revision 1", lines[4])
     assert re.fullmatch(
-        rf"     5  {stamp}  Claim → Claimed  printer-service \(worker\)  job at revision 2", lines[4]
+        rf"     6  {stamp}  Claim → Claimed  printer-service \(worker\)  job at revision 2", lines[5]
     )
-    assert re.fullmatch(rf"     6  {stamp}  Claim → Stale  printer-service", lines[5])
+    assert re.fullmatch(rf"     7  {stamp}  Claim → Stale  printer-service", lines[6])
 
 
 def test_json_lines(story: Call) -> None:
     entries = story("log", "--json").lines
-    assert [entry["number"] for entry in entries] == [1, 2, 3, 4, 5, 6]
-    assert entries[4]["revisions"] == [{"binding": "job", "revision": 2}]
-    assert entries[4]["input"]["printer_id"] == "•••" and entries[4]["input"]["seconds"] == 60
+    assert [entry["number"] for entry in entries] == [1, 2, 3, 4, 5, 6, 7]
+    assert entries[5]["revisions"] == [{"binding": "job", "revision": 2}]
+    assert entries[5]["input"]["printer_id"] == "•••" and entries[5]["input"]["seconds"] == 60
 
 
 def test_of_one_row_newest_first(story: Call) -> None:
@@ -44,13 +44,13 @@ def test_of_one_row_newest_first(story: Call) -> None:
 @pytest.mark.parametrize(
     "words, numbers",
     [
-        (("--command", "Claim"), [5, 6]),
-        (("--command", "Claim", "--outcome", "Stale"), [6]),
-        (("--command", "AddJob", "--command", "OpenShop"), [3, 4]),
-        (("--by", "owner"), [1, 2]),
+        (("--command", "Claim"), [6, 7]),
+        (("--command", "Claim", "--outcome", "Stale"), [7]),
+        (("--command", "AddJob", "--command", "OpenShop"), [4, 5]),
+        (("--by", "owner"), [1, 2, 3]),
         (("--from", "3", "--to", "4"), [3, 4]),
         (("-n", "2"), [1, 2]),
-        (("--from", "7"), []),
+        (("--from", "8"), []),
         (("--outcome", "Nothing"), []),
     ],
 )
@@ -65,8 +65,8 @@ def test_lease_evidence_is_masked_unless_revealed(story: Call) -> None:
 
 def test_the_head(story: Call) -> None:
     head = story("log", "--head").out
-    assert re.fullmatch(r"6:[0-9a-f]{64}\n", head)
-    assert story("log", "--head", "--json").json == {"number": 6, "hash": head.strip()[2:]}
+    assert re.fullmatch(r"7:[0-9a-f]{64}\n", head)
+    assert story("log", "--head", "--json").json == {"number": 7, "hash": head.strip()[2:]}
     assert story("log", "--json").lines[-1]["hash"] == head.strip()[2:]
 
 

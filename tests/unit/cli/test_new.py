@@ -14,7 +14,7 @@ from tests.unit.cli.conftest import Call
 from treadle import scaffold
 from treadle.registry import load
 
-WRITTEN = [".gitignore", "shop.riff", "test_shop.py", "treadle.toml"]
+WRITTEN = [".gitignore", "queries", "shop.riff", "test_shop.py", "treadle.toml", "worker.py"]
 
 
 def test_new_writes_a_project_and_says_what_comes_next(call: Call) -> None:
@@ -50,7 +50,7 @@ def test_the_scaffold_s_own_test_passes(call: Call) -> None:
         text=True,
         timeout=100,
     )
-    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_project_elsewhere(call: Call) -> None:

@@ -10,7 +10,7 @@ from tests.unit.cli.conftest import ANN, JOB, SHOP, Call, claim
 def test_a_row_with_its_revision(job: Call) -> None:
     job(*claim())
     done = job("row", "Job", SHOP, JOB)
-    assert done.code == 0 and done.out.startswith("Job at revision 2, commit 5\n")
+    assert done.code == 0 and done.out.startswith("Job at revision 2, commit 6\n")
     assert "  title       Menu\n" in done.out and "  token       •••\n" in done.out and ANN not in done.out
 
 

@@ -15,14 +15,14 @@ def test_a_success_shows_the_receipt(job: Call) -> None:
     done = job(*claim())
     assert done.code == 0
     assert re.fullmatch(r"key [\w-]{22}\n", done.err)
-    assert re.match(r"Claimed  commit 5, \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z\n", done.out)
+    assert re.match(r"Claimed  commit 6, \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z\n", done.out)
     assert f"  job.printer_id  {ANN}\n" in done.out
     assert done.out.endswith("  job is now at revision 2\n")
 
 
 def test_another_declared_outcome_has_its_own_exit_code(job: Call) -> None:
     done = job(*claim(revision=9))
-    assert done.code == 3 and done.out.startswith("Stale  commit 5")
+    assert done.code == 3 and done.out.startswith("Stale  commit 6")
 
 
 def test_the_same_key_replays(job: Call) -> None:

@@ -19,7 +19,7 @@ QUERY = """query OneJob($shop: Job.shop_id, $job: Job.job_id) {
 def add_query(text: str) -> None:
     Path("one.riffq").write_text(text)
     settings = Path("treadle.toml")
-    settings.write_text(settings.read_text().replace("[contract]", '[contract]\nqueries = ["one.riffq"]', 1))
+    settings.write_text(settings.read_text().replace("queries/*.riffq", "one.riffq"))
 
 
 def test_the_whole_contract(project: Call) -> None:

@@ -17,7 +17,7 @@ def test_a_good_history(job: Call) -> None:
     head = job("log", "--head").out.strip()
     done = job("verify")
     assert done.code == 0 and done.err == ""
-    assert done.out == f"history agrees: 5 records, 3 commands evaluated again, 2 rows\nhead {head}\n"
+    assert done.out == f"history agrees: 6 records, 3 commands evaluated again, 2 rows\nhead {head}\n"
     report = job("verify", "--json").json
     assert report["ok"] and report["evaluated"] == 3 and report["problems"] == []
 
@@ -37,7 +37,7 @@ def test_a_changed_row_is_found(job: Call) -> None:
     database.close()
     done = job("verify")
     assert done.code == 1 and done.out.startswith("history does not agree: ")
-    assert "a stored row of Job is not what the log gives (commit 4)" in done.out
+    assert "a stored row of Job is not what the log gives (commit 5)" in done.out
     assert not job("verify", "--json").json["ok"]
 
 
