@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from treadle.engine import retained
 from treadle.engine import state as states
 from treadle.engine.core import Engine
 from treadle.engine.state import Deployed
@@ -84,7 +85,7 @@ def entries(
     """Log entries with first <= number <= last, oldest first; with `of`, one row's, newest first.
 
     A row's history is followed from its newest record backward: each row image names the record that
-    wrote the row before. `unmasked` is for administrators. Raises `UnknownName` for an unknown entity.
+    wrote the row before, as far as the log was not pruned. `unmasked` is for administrators. Raises `UnknownName` for an unknown entity.
     """
     if of is None:
         yield from _all(engine, max(1, first), last, unmasked)
@@ -95,6 +96,7 @@ def entries(
 def _all(engine: Engine, first: int, last: int | None, unmasked: bool) -> Iterator[Entry]:
     while last is None or first <= last:
         with engine.store.read() as tx:
+            first = max(first, retained.floor(tx) + 1)
             end = first + PAGE - 1 if last is None else min(last, first + PAGE - 1)
             page = [_entry(_Reader(tx, unmasked), item.data, item.hash) for item in tx.log(first, end)]
         yield from page
@@ -119,7 +121,8 @@ def _row(
         reader = _Reader(tx, unmasked)
         row = tx.rows(table, [key])[0]
         number = row.commit if row is not None else _last_write(tx, entity, wanted)
-        while number >= first and number:
+        first = max(first, retained.floor(tx) + 1)
+        while number >= first:
             item = next(tx.log(number, number))
             stored = record.decode(item.data)
             change = next(
@@ -132,9 +135,9 @@ def _row(
 
 def _last_write(tx: ReadTx, entity: str, key: bytes) -> int:
     """The last record that wrote an absent row, searched from the head: only a deleted row needs this."""
-    end = tx.head().number
-    while end > 0:
-        start = max(1, end - PAGE + 1)
+    end, floor = tx.head().number, retained.floor(tx)
+    while end > floor:
+        start = max(floor + 1, end - PAGE + 1)
         for item in reversed(list(tx.log(start, end))):
             changes = record.decode(item.data).changes
             if any((change.entity, change.key) == (entity, key) for change in changes):

@@ -32,6 +32,13 @@ def test_the_log_is_read_by_ranges(tx):
     assert list(tx.log(5, 4)) == []
 
 
+def test_the_log_is_dropped_from_its_beginning_on(tx):
+    tx.append_log([entry(number) for number in range(1, 8)])
+    assert tx.drop_log(5, 3) == 3 and [one.number for one in tx.log(1, 9)] == [4, 5, 6, 7]
+    assert tx.drop_log(5, 3) == 2 and tx.drop_log(5, 3) == 0
+    assert [one.number for one in tx.log(1, 9)] == [6, 7] and tx.head().number == 7
+
+
 def test_a_receipt_is_bound_once_and_may_be_pruned(tx):
     tx.write_receipts([(identity(2), 1), (identity(1), 2)])
     assert tx.receipts([identity(1), identity(3), identity(2), identity(1)]) == [2, None, 1, 2]

@@ -7,14 +7,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import treadle
-from tests.support.engines import SOURCE, START, claim, create, open_on
+from tests.support.engines import ORGANIZATION, SOURCE, START, claim, create, open_on, successor, work_id
 from treadle.access.roles import Role
 from treadle.database import Database
-from treadle.errors import InvalidInput, KeyExpired
+from treadle.errors import DatabaseCorrupt, InvalidInput, KeyExpired
 from treadle.model import record
-from treadle.ports.store import Store
+from treadle.ports.store import LogEntry, Store
 from treadle.retention import Pruned, receipts
 from treadle.testing import ManualClock
+from treadle.verify import snapshot
+from treadle.verify.walk import Walk
 
 DAY = timedelta(days=1)
 
@@ -202,3 +204,132 @@ class TestVerificationAcceptsExactlyThat:
             tx.put_setting(mark, b"7")
             tx.commit()
         assert any("marked" in what for what in problems(pruned))
+
+
+class TestTheLog:
+    """The beginning of the log goes; the state that it led to is where verification begins."""
+
+    def test_records_go_and_everything_else_stays(self, db: Database, store: Store) -> None:
+        acting = db.acting_as("tests")
+        rows = [db.row("WorkItem", (ORGANIZATION, work_id(number))) for number in range(4)]
+        dry = db.retention().log(through=7, dry_run=True)
+        assert (dry.through, dry.keys, dry.commits) == (7, 6, ()) and dry.bytes > 0 < dry.state_bytes
+        assert db.head[0] == 9
+        done = db.retention().log(through=7)
+        assert done == dry._replace(commits=(10, 11))
+        assert [entry.number for entry in db.log()] == [8, 9, 10, 11] and db.retention().begins == 7
+        assert next(db.log(11)).body["through"] == 7
+        assert rows == [db.row("WorkItem", (ORGANIZATION, work_id(number))) for number in range(4)]
+        report = db.verify()
+        assert report.ok and (report.pruned, report.records, report.evaluated, report.rows) == (7, 4, 2, 4)
+        for command in (create(0), claim(1)):
+            with pytest.raises(KeyExpired):
+                acting.run(*command)
+        assert acting.run(*claim(2)).replayed
+        assert acting.run(*claim(0, 2, key="again")).outcome == "AlreadyClaimed"
+        assert acting.run(*create(7)).ok and not problems(db)
+
+    def test_a_rows_history_ends_where_the_log_begins(self, db: Database) -> None:
+        db.retention().log(through=7)
+        of = lambda number: [  # noqa: E731
+            entry.number for entry in db.log(of=("WorkItem", (ORGANIZATION, work_id(number))))
+        ]
+        assert of(2) == [8] and of(0) == []
+
+    def test_again_and_further(self, db: Database, store: Store) -> None:
+        retention = db.retention()
+        retention.log(through=3)
+        retention.log(through=8)
+        assert retention.log(through=5) == Pruned(8, 0)
+        assert db.verify().ok and db.verify().pruned == 8
+        with store.read() as tx:
+            kept = tx.entries(snapshot.SPACE, b"", None, 99)
+        assert [key for key, _ in kept] == [snapshot.part_key(8)]
+
+    def test_the_same_history_gives_the_same_state(self, db: Database, store: Store) -> None:
+        with store.read() as tx:
+            last = next(tx.log(8, 8))
+        from_the_start = state_at(store, last)
+        db.retention().log(through=5)
+        assert state_at(store, last) == from_the_start
+
+    def test_keys_execute_again_once_their_stubs_are_dropped(self, db: Database) -> None:
+        db.retention().log(through=7)
+        retention = db.retention()
+        early = retention.stubs(before=START + 2 * DAY)
+        assert early == Pruned(0, 0), "when they were committed is not known any more"
+        assert retention.stubs(before=START + 2 * DAY + timedelta(microseconds=1)).keys == 6
+        assert db.acting_as("tests").run(*create(0)).outcome == "Exists"
+        assert not problems(db)
+
+    def test_over_deployments_deletes_and_parts(
+        self, store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(snapshot, "PART_BYTES", 64)
+        db = open_on(store, clock)
+        db.deploy(SOURCE)
+        acting = db.acting_as("tests")
+        for number in range(5):
+            acting.run(*create(number))
+        db.deploy(successor())
+        for number in range(5):
+            acting.run(*claim(number))
+        for through in range(1, 12):
+            db.retention().log(through=through)
+            assert not problems(db), through
+
+    @pytest.mark.parametrize("through", [0, 9, 99])
+    def test_the_last_record_stays(self, db: Database, through: int) -> None:
+        if through == 0:
+            assert db.retention().log(through=0) == Pruned(0, 0)
+            return
+        with pytest.raises(InvalidInput, match="the last one stays"):
+            db.retention().log(through=through)
+
+    def test_a_history_that_does_not_verify_is_not_pruned(self, db: Database, store: Store) -> None:
+        with store.write() as tx:
+            tx.write_receipts([(identity(store, 3), -3)])
+            tx.commit()
+        with pytest.raises(DatabaseCorrupt, match="record 3"):
+            db.retention().log(through=5)
+        assert len(list(db.log())) == 9
+
+    def test_records_of_the_graph_stay(self, db: Database) -> None:
+        db.graph.update("INSERT DATA { <urn:a> <urn:b> <urn:c> }", principal="tests")
+        head = db.head[0]
+        db.acting_as("tests").run(*create(8))
+        with pytest.raises(InvalidInput, match="graph"):
+            db.retention().log(through=head)
+        db.retention().log(through=head - 1)
+        assert not problems(db)
+
+    def test_a_head_that_was_kept(self, db: Database) -> None:
+        heads = {entry.number: entry.hash for entry in db.log()}
+        db.retention().log(through=5)
+        assert db.verify(head=(5, heads[5])).ok and db.verify(head=(6, heads[6])).ok
+        assert not db.verify(head=(4, heads[4])).ok and not db.verify(head=(5, heads[6])).ok
+
+    def test_a_state_that_was_changed_is_named(self, db: Database, store: Store) -> None:
+        db.retention().log(through=7)
+        with store.read() as tx:
+            ((key, data),) = tx.entries(snapshot.SPACE, b"", None, 9)
+        for other in (None, b"", data[:-1], snapshot.zlib.compress(b"")):
+            with store.write() as tx:
+                tx.write_entries(snapshot.SPACE, [(key, other)])
+                tx.commit()
+            assert problems(db)[0].startswith("record 7: the state at record 7")
+
+    def test_a_beginning_that_was_moved_is_named(self, db: Database, store: Store) -> None:
+        db.retention().log(through=5)
+        with store.write() as tx:
+            tx.put_setting("retained.log", None)
+            tx.commit()
+        assert problems(db)[0] == "record 1: the record is missing"
+
+
+def state_at(store: Store, last: LogEntry) -> list[bytes]:
+    with store.read() as tx:
+        walk = Walk(tx, None, None, last)
+        walk.records()
+        assert walk.report().ok
+        return list(snapshot.encoded(*walk.reached[:3]))

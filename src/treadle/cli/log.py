@@ -69,6 +69,7 @@ def log(
         if head:
             _print_head(opened, json)
             return
+        begins = opened.retention().begins
         row = None if of is None else (of, session.key_of(opened, of, key or []))
         found = _kept(opened.log(first, last, of=row, unmasked=reveal), command, outcome, principal)
         for entry in islice(found, limit):
@@ -76,6 +77,8 @@ def log(
                 screen.out_json(entry.to_json())
             else:
                 _print(entry, long)
+    if first <= begins:
+        screen.note(f"records up to {begins} were pruned from the log")
 
 
 def _kept(

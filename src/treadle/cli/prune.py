@@ -88,6 +88,34 @@ def stubs(
     _say(done, "stubs are dropped", json=json, dry_run=dry_run)
 
 
+@app.command(
+    epilog=examples("treadle prune log --through 120000 --dry-run", "treadle prune log --through 120000")
+)
+def log(
+    through: Annotated[int, typer.Option("--through", metavar="N", min=1, help="The last record that goes.")],
+    dry_run: DryRun = False,
+    principal: options.Principal = None,
+    role: options.Role = None,
+    database: options.Database = None,
+    config: options.ConfigFile = None,
+    set_: options.Set = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Drop the log's records up to N, and keep the state that they led to.
+
+    The history is verified up to N first; receipts up to there become stubs. From then on `treadle verify`
+    begins with the state that was kept, and what happened before cannot be shown any more: keep a backup.
+    Goes in steps; after an interruption the same call goes on. Then `treadle vacuum` makes the file smaller.
+    """
+    with session.opened(session.settings(config, database, set_)) as opened, progress("verify") as shown:
+        retention = opened.retention(principal=principal or OWNER, role=role)
+        done = retention.log(through=through, dry_run=dry_run, progress=shown)
+    if not json and (dry_run or done.commits):
+        screen.out(f"{done.bytes} bytes of records go, {done.state_bytes} bytes of their state stay")
+    _say(done, "receipts become stubs", json=json, dry_run=dry_run)
+
+
 def _say(done: Pruned, what: str, *, json: bool, dry_run: bool) -> None:
     if json:
         screen.out_json({"dry_run": dry_run, **done._asdict()})

@@ -78,5 +78,7 @@ def _print(report: Report) -> None:
     screen.out(f"{verdict}: {counts}")
     for problem in report.problems:
         screen.out(f"  {screen.plain(str(problem))}")
+    if report.pruned:
+        screen.out(f"records up to {report.pruned} were pruned; their state was the beginning")
     if number:
         screen.out(f"head {number}:{digest}")

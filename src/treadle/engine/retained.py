@@ -39,6 +39,11 @@ class Snapshot(msgspec.Struct, frozen=True):
         return bytes.fromhex(self.hash)
 
 
+def said(snapshot: Snapshot) -> dict[str, object]:
+    """What the record of a pruning says of where the log begins."""
+    return {"through": snapshot.number, "hash": snapshot.hash, "state": snapshot.digest}
+
+
 def receipts(tx: ReadTx) -> int:
     """The record up to which receipts are stubs, or gone; 0 where none was pruned."""
     return int(tx.setting(RECEIPTS) or 0)

@@ -187,6 +187,9 @@ class WriteTx(ReadTx, Protocol):
     def append_log(self, entries: Sequence[LogEntry]) -> None:
         """Append records whose numbers follow the head without a gap."""
 
+    def drop_log(self, last: int, limit: int) -> int:
+        """Remove at most `limit` of the earliest records, of none after `last`; how many were removed."""
+
     def write_receipts(self, receipts: Sequence[tuple[bytes, int]]) -> None:
         """Bind idempotency identities to log records; a negative number makes a receipt a stub."""
 

@@ -1,6 +1,7 @@
 """Retention: what an operator may let go of, each an act of its own and a record of the log.
 
-Reading order: `receipts` (receipts become stubs, stubs are dropped), `surface` (what an operator says).
+Reading order: `receipts` (receipts become stubs, stubs are dropped), `log` (its beginning
+goes), `surface` (what an operator says).
 """
 
 from __future__ import annotations

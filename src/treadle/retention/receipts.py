@@ -18,7 +18,7 @@ from treadle.engine import retained
 from treadle.engine.acts import ActJob
 from treadle.engine.batch import Batch
 from treadle.engine.core import Engine
-from treadle.errors import check
+from treadle.errors import DatabaseCorrupt
 from treadle.limits import MIB
 from treadle.model import record
 from treadle.ports.store import ReadTx
@@ -32,13 +32,15 @@ STEP_BYTES: Final = 64 * MIB
 class Pruned(NamedTuple):
     """What was pruned, or would be: everything up to record `through`, `keys` idempotency keys in all.
 
-    `commits` are the numbers of the records that say so, none of a dry run. `bytes` is what left the log.
+    `commits` are the numbers of the records that say so, none of a dry run. Of a log, `bytes` are those of
+    its records that go, and `state_bytes` those of the state that is kept in their place.
     """
 
     through: int
     keys: int
     commits: tuple[int, ...] = ()
     bytes: int = 0
+    state_bytes: int = 0
 
 
 class _Step(NamedTuple):
@@ -70,7 +72,8 @@ class PruneReceipts(ActJob):
 
 
 class DropStubs(ActJob):
-    """One step: the earliest stubs, up to record `through`, are dropped; `before` is the time that was said."""
+    """One step: the earliest stubs, up to record `through`, are dropped; `before` is the time that was
+    said."""
 
     __slots__ = ("before", "through")
 
@@ -105,14 +108,13 @@ def receipts_of(tx: ReadTx, first: int, last: int) -> tuple[int, list[tuple[byte
         if size > STEP_BYTES:
             break
     known = tx.receipts([identity for identity, _ in found])
-    check(
-        all(number == bound for (_, number), bound in zip(found, known, strict=True)),
-        "each receipt that is pruned names its record",
-    )
+    for (_, number), bound in zip(found, known, strict=True):
+        if bound != number:
+            raise DatabaseCorrupt(f"the receipt of record {number} is not there; run `treadle verify`")
     return end, found
 
 
-def prune(
+def steps(
     engine: Engine, job: Callable[[], ActJob], first: int, last: int, progress: Progress | None
 ) -> Pruned:
     """Run steps until one has nothing left to do; `first` and `last` bound the records, for the progress."""

@@ -1,4 +1,4 @@
-"""What an operator says: let go of receipts, of stubs, and give the file's free space back."""
+"""What an operator says: let go of receipts, of stubs, of the beginning of the log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from treadle.engine import retained
 from treadle.engine.core import Engine
 from treadle.errors import InvalidInput
 from treadle.ports.store import ReadTx
-from treadle.retention.receipts import DropStubs, Progress, Pruned, PruneReceipts, prune, receipts_of
+from treadle.retention.log import prune_log
+from treadle.retention.receipts import DropStubs, Progress, Pruned, PruneReceipts, receipts_of, steps
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
@@ -45,7 +46,7 @@ class Retention:
             first, last = retained.receipts(tx), self._bound(tx, older_than, before)
             if dry_run:
                 return Pruned(max(first, last), _count(tx, first + 1, last))
-        return prune(
+        return steps(
             self._engine, lambda: PruneReceipts(self._caller, last), first, max(first, last), progress
         )
 
@@ -63,9 +64,26 @@ class Retention:
             first, last = retained.stubs(tx), self._last_stub(tx, time)
             if dry_run:
                 return Pruned(max(first, last), tx.count_stubs(last))
-        return prune(
+        return steps(
             self._engine, lambda: DropStubs(self._caller, last, time), first, max(first, last), progress
         )
+
+    def log(self, *, through: int, dry_run: bool = False, progress: Progress | None = None) -> Pruned:
+        """Drop the records of the log up to number `through`; the state they led to is kept, with a digest.
+
+        Their receipts become stubs first. The history is verified up to there, and nothing is pruned where
+        it does not agree. `progress` is called with records verified and in all. Events go before their
+        records, and records of the graph stay: its signatures are judged by its whole history.
+        Raises `InvalidInput` where the log cannot begin there, `DatabaseCorrupt`, `Denied` and `Busy`.
+        """
+        self._check()
+        return prune_log(self._engine, self._caller, through, dry_run=dry_run, progress=progress)
+
+    @property
+    def begins(self) -> int:
+        """The last record that was dropped from the log; 0 where all are kept."""
+        with self._engine.store.read() as tx:
+            return retained.floor(tx)
 
     def _check(self) -> None:
         self._engine.refresh().roles.check_permission(self._caller, "admin")

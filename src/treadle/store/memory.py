@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import Any, Final
 
@@ -286,6 +287,12 @@ class MemoryWrite(MemoryRead):
         check_follows(self.head(), entries)
         for entry in entries:
             self._put(self._data.log, entry.number, entry)
+
+    def drop_log(self, last: int, limit: int) -> int:
+        gone = [entry.number for entry in islice(self.log(0, last), limit)]
+        for number in gone:
+            self._put(self._data.log, number, None)
+        return len(gone)
 
     def write_receipts(self, receipts: Sequence[tuple[bytes, int]]) -> None:
         for identity, number in receipts:

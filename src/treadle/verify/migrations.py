@@ -42,6 +42,11 @@ class Migrations:
         self.brought: tuple[str, ...] = ()
         """The entities whose rows the last deployment brought."""
 
+    @property
+    def under_way(self) -> bool:
+        """Whether a migration was begun and has not ended."""
+        return self._now is not None
+
     def record(self, stored: LogRecord, active: Deployed | None) -> Iterator[str]:
         """A record of kind `migrate`."""
         if stored.name == "begin" and active is not None:

@@ -28,6 +28,10 @@ class ReceiptCheck:
         self.pruned = 0
         self.dropped = 0
 
+    def begin(self, pruned: int, dropped: int) -> None:
+        """Go on from a state that a log begins with; `keys` are added by the caller."""
+        self.pruned, self.dropped = pruned, dropped
+
     def judge(self, stored: LogRecord) -> Iterator[str]:
         """A record: its own receipt, and what it says was pruned."""
         if stored.identity is not None:

@@ -24,7 +24,8 @@ class Report:
     """The result of `verify`. `problems` begins with the first record that does not agree (at most 100 kept).
 
     `records` were walked, `evaluated` commands were evaluated again, `not_evaluated` belong to semantics
-    that this release no longer carries; `head` is the last number and its hash in hex.
+    that this release no longer carries; `head` is the last number and its hash in hex. Records up to
+    `pruned` were dropped from the log, and the walk began with the state that was kept of them.
     """
 
     records: int
@@ -33,6 +34,7 @@ class Report:
     rows: int
     head: tuple[int, str]
     problems: tuple[Problem, ...] = ()
+    pruned: int = 0
 
     @property
     def ok(self) -> bool:
@@ -47,6 +49,7 @@ class Report:
             "evaluated": self.evaluated,
             "not_evaluated": self.not_evaluated,
             "rows": self.rows,
+            "pruned": self.pruned,
             "head": {"number": self.head[0], "hash": self.head[1]},
             "problems": [{"number": problem.number, "what": problem.what} for problem in self.problems],
         }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from treadle.engine import retained
 from treadle.engine import state as states
 from treadle.engine.acts import scan
 from treadle.engine.command import event_images, outcome_bytes, row_images
@@ -15,10 +16,11 @@ from treadle.model import canonical, record
 from treadle.model.facts import RowChange, Sealed, Verdict
 from treadle.model.record import LogRecord
 from treadle.plan import SEMANTICS_VERSION
-from treadle.ports.store import LogEntry, ReadTx
+from treadle.ports.store import Head, LogEntry, ReadTx
 from treadle.registry import load
 from treadle.streams import checking
 from treadle.streams.checking import EventCheck
+from treadle.verify import snapshot
 from treadle.verify.migrations import Migrations
 from treadle.verify.receipts import ReceiptCheck
 from treadle.verify.replay import Replay
@@ -37,7 +39,7 @@ def verify(
 ) -> Report:
     """Walk the whole history of `engine`'s database; see `treadle.Database.verify`."""
     with engine.store.read() as tx:
-        walk = _Walk(tx, head, progress)
+        walk = Walk(tx, head, progress)
         walk.records()
         walk.receipts()
         walk.stored_rows()
@@ -46,12 +48,33 @@ def verify(
         return walk.report()
 
 
-class _Walk:
-    def __init__(self, tx: ReadTx, kept: tuple[int, str] | None, progress: Progress | None) -> None:
+class Reached(NamedTuple):
+    """The state after the last record of a walk: whether a migration is under way there, and whether any
+    record was about the graph."""
+
+    replay: Replay
+    receipts: ReceiptCheck
+    deployed: Deployed | None
+    migrating: bool
+    graph: bool
+
+
+class Walk:
+    """One verification: of a whole history, or of its beginning up to record `last`."""
+
+    def __init__(
+        self,
+        tx: ReadTx,
+        kept: tuple[int, str] | None,
+        progress: Progress | None,
+        last: LogEntry | None = None,
+    ) -> None:
         self._tx = tx
         self._kept = kept
         self._progress = progress
-        self._head = tx.head()
+        self._head = tx.head() if last is None else Head(last.number, last.time, last.hash)
+        self._start = retained.snapshot(tx)
+        self._said: object = None
         self._replay = Replay()
         self._deployed: dict[str, Deployed] = {}
         self._names = states.table_names(tx)
@@ -71,6 +94,18 @@ class _Walk:
             rows=self._rows,
             head=(self._head.number, self._head.hash.hex()),
             problems=tuple(self._problems),
+            pruned=self._start.number if self._start else 0,
+        )
+
+    @property
+    def reached(self) -> Reached:
+        """What is known after `records`."""
+        return Reached(
+            self._replay,
+            self._receipts,
+            self._current,
+            self._migrations.under_way,
+            self._graph is not None,
         )
 
     def _problem(self, number: int | None, what: str) -> None:
@@ -79,8 +114,8 @@ class _Walk:
 
     def records(self) -> None:
         """Check number, chain and content of every record."""
-        previous, expected, time = record.GENESIS, 1, 0
-        for entry in self._tx.log(1, self._head.number):
+        previous, expected, time = self._begin()
+        for entry in self._tx.log(expected, self._head.number):
             if entry.number != expected:
                 self._problem(expected, "the record is missing")
             expected = entry.number + 1
@@ -101,6 +136,21 @@ class _Walk:
         if self._kept is not None:
             self._check_kept()
 
+    def _begin(self) -> tuple[bytes, int, int]:
+        """Hash, number and time that the first record goes on from."""
+        start = self._start
+        if start is None:
+            return record.GENESIS, 1, 0
+        try:
+            if start.contract:
+                self._current = self._contract(start.contract)
+                self._replay.use(self._current.tables, _uniques(self._current))
+            parts = snapshot.stored_parts(self._tx, start)
+            snapshot.load(parts, self._replay, self._receipts, self._current)
+        except TreadleError as error:
+            self._problem(start.number, error.message)
+        return start.hash_bytes, start.number + 1, start.time
+
     def _chained(self, entry: LogEntry, previous: bytes) -> LogRecord | None:
         if record.chain(previous, entry.data) != entry.hash:
             self._problem(entry.number, "its bytes do not give its hash")
@@ -115,6 +165,10 @@ class _Walk:
 
     def _check_kept(self) -> None:
         number, digest = self._kept or (0, "")
+        if self._start is not None and number <= self._start.number:
+            if number != self._start.number or self._start.hash != digest.lower():
+                self._problem(number, "it was pruned from the log, so its hash cannot be compared")
+            return
         entry = next(self._tx.log(number, number), None)
         if entry is None or entry.hash.hex() != digest.lower():
             self._problem(number, "its hash is not the one that was kept elsewhere")
@@ -125,6 +179,8 @@ class _Walk:
         try:
             for what in self._receipts.judge(stored):
                 self._problem(stored.number, what)
+            if (stored.kind, stored.name) == (retained.KIND, "log"):
+                self._said = canonical.decode(stored.body or b"")
             if stored.kind in GRAPH_KINDS:
                 for what in self._graph_check().record(stored):
                     self._problem(stored.number, what)
@@ -155,8 +211,7 @@ class _Walk:
         for what in self._migrations.deployed(stored):
             self._problem(stored.number, what)
         self._current = deployed
-        uniques = ((entity.name, one.name) for entity in deployed.contract.entities for one in entity.uniques)
-        self._replay.use(deployed.tables, uniques, self._migrations.brought)
+        self._replay.use(deployed.tables, _uniques(deployed), self._migrations.brought)
 
     def _command(self, stored: LogRecord) -> None:
         if stored.semantics != SEMANTICS_VERSION:
@@ -212,7 +267,11 @@ class _Walk:
             self._problem(stored.number, "evaluated again, the revisions differ")
 
     def receipts(self) -> None:
-        """Compare the stored receipts with what the log gives, in all."""
+        """Compare the stored receipts, and where the log begins, with what the log gives in all."""
+        start = self._start
+        said = None if start is None else retained.said(start)
+        if said != self._said:
+            self._problem(None, "the log begins at another place, or state, than its last pruning says")
         for what in self._receipts.rest():
             self._problem(None, what)
 
@@ -271,3 +330,8 @@ class _Walk:
         if self._graph is None:
             self._graph = load("graph.audit").GraphCheck(self._tx)
         return self._graph
+
+
+def _uniques(deployed: Deployed) -> Iterator[tuple[str, str]]:
+    """Every unique of a contract, by its entity and name."""
+    return ((entity.name, one.name) for entity in deployed.contract.entities for one in entity.uniques)

@@ -34,6 +34,10 @@ _SETTINGS: Final = "SELECT name, value FROM treadle_settings WHERE name >= ? ORD
 _TOMBSTONE: Final = "SELECT ?, revision FROM treadle_tombstones WHERE entity = ? AND key = ?"
 _HOLDER: Final = "SELECT ?, key FROM treadle_uniques WHERE entity = ? AND name = ? AND entry = ?"
 _RECEIPT: Final = "SELECT ?, number FROM treadle_receipts WHERE identity = ?"
+_DROP_LOG: Final = (
+    "DELETE FROM treadle_log WHERE number IN "
+    "(SELECT number FROM treadle_log WHERE number <= ? ORDER BY number LIMIT ?)"
+)
 _RECEIPTS: Final = "SELECT count(*), count(*) FILTER (WHERE number < 0) FROM treadle_receipts"
 _STUB: Final = (
     "SELECT -number FROM treadle_receipts "
@@ -347,6 +351,12 @@ class SqliteWrite(SqliteRead):
     def append_log(self, entries: Sequence[LogEntry]) -> None:
         check_follows(self.head(), entries)
         self._db.executemany(_APPEND, entries)
+
+    @guarded
+    def drop_log(self, last: int, limit: int) -> int:
+        before = self._db.total_changes()
+        self._db.execute(_DROP_LOG, (last, limit))
+        return int(self._db.total_changes() - before)
 
     @guarded
     def write_receipts(self, receipts: Sequence[tuple[bytes, int]]) -> None:
