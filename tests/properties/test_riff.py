@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.calls import calls
 from tests.support.shared import ROOT
 from treadle.limits import DIAGNOSTICS
 from treadle.model.contract import decode, encode
@@ -20,7 +21,9 @@ from treadle.riff.tokens import FOREIGN, kinds
 EVERYTHING = (ROOT / "tests" / "golden" / "riff" / "everything.riff").read_text(encoding="utf-8")
 TOKENS = [token for token in parse(EVERYTHING).lexed.tokens if token.kind != END]
 NAMES = sorted({token.text for token in TOKENS if token.kind == "IDENT"})
-VOCABULARY = sorted({*kinds(), *FOREIGN, *NAMES, "0", "1", "9" * 50, "1.50", '"x"', "1x", "é", ";", '"', "/*", "//\n"})
+VOCABULARY = sorted(
+    {*kinds(), *FOREIGN, *NAMES, "0", "1", "9" * 50, "1.50", '"x"', "1x", "é", ";", '"', "/*", "//\n"}
+)
 
 
 def total(source: str | bytes) -> Compiled:
@@ -105,36 +108,23 @@ def test_pieces_of_text(data: st.DataObject) -> None:
     total(EVERYTHING[:start] + EVERYTHING[end:] if cut else EVERYTHING[start:end])
 
 
-def calls(source: str) -> int:
-    """How many Python functions one compilation calls."""
-    count = 0
-
-    def note(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(note)
-    try:
-        compile_contract(source)
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 def test_time_is_linear() -> None:
     """Counted in calls, so that a busy machine does not matter: twice the text, about twice the calls."""
     for one in (
-        "enum S{n} {{ A, B }} entity E{n} {{ key (a: uuid) field s: S{n} }}"
-        " aggregate A{n} {{ root E{n} partition_by a conflict_key (a) }}"
-        " command C{n} {{ input k: uuid input a: uuid idempotency_key k mutate E{n}(a) as e else No {{}}"
-        " return Ok {{ e: e }} }}\n",
+        (
+            "enum S{n} {{ A, B }} entity E{n} {{ key (a: uuid) field s: S{n} }}"
+            " aggregate A{n} {{ root E{n} partition_by a conflict_key (a) }}"
+            " command C{n} {{ input k: uuid input a: uuid idempotency_key k mutate E{n}(a) as e else No {{}}"
+            " return Ok {{ e: e }} }}\n"
+        ),
         "entity E{n} {{ field a: Nothing{n} }}\n",
         "entity {{ ( ; {n}x \n",
         "(((((((((( {n}",
         "}} }} }} ;",
     ):
         small, large = (
-            "contract A version 1 {" + "".join(one.format(n=n) for n in range(size)) + "}" for size in (100, 400)
+            "contract A version 1 {" + "".join(one.format(n=n) for n in range(size)) + "}"
+            for size in (100, 400)
         )
-        compile_contract(small)
-        assert calls(large) <= 4.4 * calls(small) + 2000, one
+        few, many = (calls(partial(compile_contract, source)) for source in (small, large))
+        assert many <= 4.4 * few + 2000, one

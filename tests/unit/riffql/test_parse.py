@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.calls import calls
 from tests.support.effort import effort
 from tests.unit.riffql.refusals import contract, found, query, unmark
 from treadle.limits import DIAGNOSTICS
@@ -155,12 +154,9 @@ def test_a_damaged_query_gives_queries_or_diagnostics(data) -> None:
 
 
 def test_long_texts_take_linear_time() -> None:
-    def seconds(count: int) -> float:
+    def cost(count: int) -> int:
         text = "\n".join(WHOLE.replace("Waiting", f"W{n}") for n in range(count))
-        began = time.perf_counter()
-        parse(text)
-        return time.perf_counter() - began
+        return calls(lambda: parse(text))
 
-    seconds(5)
-    short, long = min(seconds(20) for _ in range(3)), min(seconds(160) for _ in range(3))
-    assert long < 24 * short  # eight times the text
+    parse(WHOLE)
+    assert cost(80) < 8.5 * cost(10)  # eight times the text
