@@ -269,6 +269,13 @@ class Store(Protocol):
         `progress` is called with parts copied and in all. Raises `StoreError` where it cannot be done.
         """
 
+    def vacuum(self, timeout: float | None = None) -> tuple[int, int]:
+        """Give the space of what was removed back to the system; the file's bytes before and after.
+
+        Writers wait meanwhile, at most `timeout` seconds are waited for them. Raises `Busy`, `DiskFull`, and
+        `StoreError` where the store is no file.
+        """
+
     def close(self) -> None:
         """Release everything; idempotent."""
 

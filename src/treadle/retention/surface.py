@@ -79,6 +79,16 @@ class Retention:
         self._check()
         return prune_log(self._engine, self._caller, through, dry_run=dry_run, progress=progress)
 
+    def vacuum(self, timeout: float | None = None) -> tuple[int, int]:
+        """Give the file's free space back to the system; its bytes before and after.
+
+        It needs room for a second copy of the database while it goes on; writers wait, readers do not.
+        `timeout` is how many seconds to wait for other writers. Raises `Denied`, `Busy`, `DiskFull`, and
+        `StoreError` for a database that is no file.
+        """
+        self._check()
+        return self._engine.store.vacuum(timeout)
+
     @property
     def begins(self) -> int:
         """The last record that was dropped from the log; 0 where all are kept."""

@@ -493,6 +493,9 @@ class MemoryStore:
         """A memory database is no file: always `StoreError`."""
         raise StoreError("a memory database has no file to copy; export its rows instead")
 
+    def vacuum(self, timeout: float | None = None) -> tuple[int, int]:
+        raise StoreError("a memory database has no file that could get smaller")
+
     def close(self) -> None:
         """End the database; what it held is gone."""
         self._life.end()

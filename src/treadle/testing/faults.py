@@ -79,6 +79,11 @@ class FaultStore:
         """Copy the store within; an operation like the others."""
         self.perform("copy", lambda: self._store.copy(target, progress))
 
+    def vacuum(self, timeout: float | None = None) -> tuple[int, int]:
+        """Vacuum the store within; an operation like the others."""
+        done: tuple[int, int] = self.perform("vacuum", lambda: self._store.vacuum(timeout))
+        return done
+
     def close(self) -> None:
         """Close the store within; it never fails."""
         self._store.close()

@@ -39,3 +39,19 @@ def test_what_to_say(job: Call) -> None:
         assert job("prune", *wrong).code == 2
     assert job("prune", "receipts", "--before", "99").code != 0
     assert job("prune", "stubs", "--before", "yesterday").code == 2
+
+
+def test_the_log_then_the_file(job: Call) -> None:
+    number = head(job)
+    assert "the last one stays" in job("prune", "log", "--through", str(number)).err
+    dry = job("prune", "log", "--through", str(number - 1), "--dry-run").out
+    assert "bytes of records go" in dry and dry.endswith("nothing was changed\n")
+    done = job("prune", "log", "--through", str(number - 1), "--json").json
+    assert (done["through"], head(job)) == (number - 1, number + len(done["commits"])) and done["bytes"]
+    assert f"records up to {number - 1} were pruned" in job("verify").out
+    shown = job("log")
+    assert shown.out.split()[0] == str(number) and f"records up to {number - 1} were pruned" in shown.err
+    assert "were pruned" not in job("log", "--from", str(number)).err
+    assert job("prune", "log", "--through", str(number - 1)).out == "nothing to prune\n"
+    size = job("vacuum", "--json").json
+    assert 0 < size["after"] <= size["before"] and "bytes now" in job("vacuum").out

@@ -316,6 +316,34 @@ class SqliteStore:
         with self.read() as tx:
             copying.copy(tx.connection, target, progress)
 
+    def vacuum(self, timeout: float | None = None) -> tuple[int, int]:
+        """Write the database anew without its free pages, and shorten the file; its bytes before and after.
+
+        It needs room for a second copy while it goes on, and is all or nothing. Snapshots that are open keep
+        the old file's length; it shrinks when they have ended. Raises `Busy`, `DiskFull` or `StoreError`.
+        """
+        self._life.check()
+        self._take_turn(deadline(timeout))
+        try:
+            self._check_file()
+            if self._doubtful:
+                self._settle()
+            before = os.stat(self._place.path).st_size
+            self._rewrite()
+            return before, os.stat(self._place.path).st_size
+        finally:
+            self._give_turn()
+
+    def _rewrite(self) -> None:
+        try:
+            self._writer.execute("VACUUM")
+            with suppress(apsw.BusyError):  # an open snapshot: the next checkpoint does it
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.Error as error:
+            if leaves_doubt(error, self._writer.system_errno):
+                self._doubt()
+            raise translated(error, self._writer.system_errno) from error
+
     # The end.
 
     def connections(self) -> list[apsw.Connection]:
