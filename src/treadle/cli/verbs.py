@@ -56,7 +56,8 @@ VERBS: Final = (
     Verb("export", SETUP, "Write all rows and events as text."),
     Verb("import", SETUP, "Bring an export's rows into a database."),
     Verb("clock", SETUP, "Confirm or reset the database's clock."),
-    Verb("prune", SETUP, "Let go of old receipts."),
+    Verb("prune", SETUP, "Let go of old receipts and log records."),
+    Verb("vacuum", SETUP, "Make the file smaller after pruning."),
     Verb("config", SETUP, "Show the settings, and where each comes from."),
 )
 """Every verb, in the order of `treadle --help`."""
