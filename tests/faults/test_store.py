@@ -110,6 +110,16 @@ def test_batches_and_checkpoints(bench: Bench, kind: Kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_vacuum(bench: Bench, kind: Kind):
+    def work(store: SqliteStore, answers: Answers) -> None:
+        run_batches(store, [1, 2], answers)
+        attempt(store.vacuum)
+        run_batches(store, [3], answers)
+
+    assert bench.try_every(kind, work, check_and_repeat) > 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_altering_a_table(bench: Bench, kind: Kind):
     def work(store: SqliteStore, answers: Answers) -> None:
         answers.hear(-1, attempt(lambda: alter_tables(store)))
