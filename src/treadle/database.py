@@ -378,6 +378,11 @@ class Database:
         found: Graph = load("graph").Graph(self.graph_core())
         return found
 
+    @property
+    def graph_is_open(self) -> bool:
+        """Whether the graph was asked for already, so that `graph_core` returns at once."""
+        return self._graph is not None
+
     def graph_core(self) -> Core:
         """The graph as all its surfaces share it, opened when it is first asked for."""
         with self._opening:

@@ -97,6 +97,7 @@ CODES: Final[dict[str, Code]] = {
     "sparql_syntax": Code(400, CORRECT),
     "sparql_limit": Code(400, CORRECT),
     "deadline": Code(408, RETRY),
+    "precondition_failed": Code(412, REFRESH),
     "enrollment_mismatch": Code(409, OPERATOR),
     "store": Code(503, OPERATOR),
     "database_missing": Code(503, OPERATOR),

@@ -207,11 +207,18 @@ def test_what_passes_a_gate_is_in_the_log_under_its_principal(gate: type[Job], d
 READS = {
     "GET /v1/log", "GET /v1/log/{number}", "GET /v1/contract", "GET /v1/contract/interface",
     "GET /v1/workflows", "GET /v1/workflows/{name}", "POST /v1/queries/{name}", "GET /health", "GET /ready",
-    "GET /metrics", "GET /openapi.json", "GET /docs",
+    "GET /metrics", "GET /openapi.json", "GET /docs", "GET /query", "POST /query", "GET /sparql",
+    "GET /rdf-graph-store", "GET /graphs", "GET /workflow/capabilities",
 }  # fmt: skip
 """Routes that change nothing."""
 
 JSON = {"content-type": "application/json"}
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+SPARQL = {"content-type": "application/sparql-update"}
+TURTLE = {"content-type": "text/turtle"}
+INSERT = b"INSERT DATA { <urn:s> <urn:p> <urn:o> }"
+TRIPLE = b"<urn:s> <urn:p> <urn:o> ."
+ADDRESSES = {"/rdf-graph-store": "/rdf-graph-store?default", "/query": "/query?query=ASK%7B%7D"}
 LINES = {"content-type": "application/jsonl"}
 PLACES = {"number": "1", "name": "WaitingItems"}
 WRITES: dict[str, tuple[str, dict[str, str], bytes]] = {
@@ -226,6 +233,12 @@ WRITES: dict[str, tuple[str, dict[str, str], bytes]] = {
             {"source": DEPOT_SOURCE.replace("version 1", "version 2"), "expected_version": 1}
         ).encode(),
     ),
+    "POST /update": ("/update", SPARQL, INSERT),
+    "POST /sparql": ("/sparql", SPARQL, INSERT),
+    "PUT /rdf-graph-store": ("/rdf-graph-store?graph=urn:g", TURTLE, TRIPLE),
+    "POST /rdf-graph-store": ("/rdf-graph-store?default", TURTLE, TRIPLE),
+    "DELETE /rdf-graph-store": ("/rdf-graph-store?graph=urn:h", {}, b""),
+    "POST /knot": ("/knot", JSON, json.dumps({"turtle": TRIPLE.decode()}).encode()),
 }  # fmt: skip
 """Routes that can write, with a request that does."""
 
@@ -264,13 +277,15 @@ def test_a_route_that_writes_passes_access_and_log(route: str, db: Database) -> 
     tokens = {
         role: db.tokens.create(f"{role}-service", role=role).text for role in ("all", "nothing", "worker")
     }
+    if method == "DELETE":
+        db.graph.update("CREATE GRAPH <urn:h>", principal="tests")
     before = db.head
     for token in (None, "A" * 43, tokens["nothing"], tokens["worker"]):
         answer = ask(db, token, method, path, content=body, headers=headers)
         expected = "unauthenticated" if token in (None, "A" * 43) else "denied"
         assert f'"code":"{expected}"' in answer.text and db.head == before
     answer = ask(db, tokens["all"], method, path, content=body, headers=headers)
-    assert answer.status_code == 200 and '"code"' not in answer.text
+    assert answer.status_code in (200, 201, 204) and '"code"' not in answer.text
     written = list(db.log(before[0] + 1))
     assert written and {(entry.principal, entry.role) for entry in written} == {("all-service", "all")}
 
@@ -281,7 +296,9 @@ def test_a_route_that_reads_writes_nothing(route: str, db: Database) -> None:
     token = db.tokens.create("all-service", role="all").text
     before = db.head
     body = {"content": b'{"parameters": {"depot": "%s"}}' % str(DEPOT).encode(), "headers": JSON}
-    address = "/v1/workflows/Life" if "workflows/" in path else path.format(**PLACES)
+    address = ADDRESSES.get(path) or ("/v1/workflows/Life" if "workflows/" in path else path.format(**PLACES))
+    if route == "POST /query":
+        address, body = path, {"content": b"query=ASK%7B%7D", "headers": FORM}
     answer = ask(db, token, method, address, **(body if method == "POST" else {}))
     assert answer.status_code == 200 and db.head == before
 
@@ -291,8 +308,8 @@ def test_a_route_that_reads_writes_nothing(route: str, db: Database) -> None:
 SURFACE: dict[type, tuple[set[str], set[str]]] = {
     Database: (
         {"close", "history", "version", "head", "compare", "acting_as", "query", "pages", "row", "log",
-         "verify", "graph", "graph_core", "tokens", "backup", "backup_into", "export", "plan_import",
-         "streams", "doctor", "retention"},
+         "verify", "graph", "graph_core", "graph_is_open", "tokens", "backup", "backup_into", "export",
+         "plan_import", "streams", "doctor", "retention"},
         {"run", "run_many", "deploy", "abandon_migration", "import_archive", "confirm_clock", "reset_clock"},
     ),
     Acting: ({"query", "pages", "recall", "graph", "consumer", "tail"}, {"run", "run_many"}),

@@ -1,4 +1,4 @@
-"""Who sends a request: a bearer token becomes a caller.
+"""Who sends a request: a token becomes a caller.
 
 A token is looked up by its digest under the database's key. What was found is kept until the database's
 state changes, and its times are looked at on every request. Whatever writes is checked again in the batch,
@@ -8,6 +8,7 @@ at the sealed time; whatever reads is checked again beside its snapshot.
 from __future__ import annotations
 
 import hmac
+from base64 import b64decode
 from typing import Final
 
 from treadle.access import tokens
@@ -19,6 +20,7 @@ from treadle.errors import Denied, Malformed
 
 KEPT: Final = 4_096
 SCHEME: Final = b"bearer "
+BASIC: Final = b"basic "
 OWNER: Final = Caller("owner")
 """Who holds the throw-away token, and who calls a server that was opened to its own machine."""
 
@@ -70,12 +72,20 @@ class Authenticator:
 
 
 def token_of(header: bytes) -> str:
-    """The token of an Authorization header; raises `Malformed` (`unauthenticated`) for any other header."""
-    if header[: len(SCHEME)].lower() != SCHEME:
-        raise Malformed("Authorization must be: Bearer TOKEN", code="unauthenticated")
+    """The token of an Authorization header; raises `Malformed` (`unauthenticated`) for any other header.
+
+    SPARQL's clients send user and password (Basic); the password is the token, whatever the user is called.
+    """
     try:
-        return header[len(SCHEME) :].strip(b" ").decode("ascii")
-    except UnicodeDecodeError:
+        if header[: len(SCHEME)].lower() == SCHEME:
+            return header[len(SCHEME) :].strip(b" ").decode("ascii")
+        if header[: len(BASIC)].lower() == BASIC:
+            pair = b64decode(header[len(BASIC) :].strip(b" "), validate=True)
+            return pair.partition(b":")[2].decode("ascii")
+    except ValueError:
         raise Malformed(
             "this is not a Treadle token; it has 43 letters, digits, - and _", code="unauthenticated"
         ) from None
+    raise Malformed(
+        "Authorization must be: Bearer TOKEN, or Basic with the token as password", code="unauthenticated"
+    )

@@ -39,11 +39,12 @@ class Call:
 
     `caller` is who sends it; for a route that is open to everyone, nobody. `trace` is the trace id (16
     bytes), `params` the values of the path, `route` the path's form without them. `status` is 0 until the
-    answer has begun. `cross_origin` are the headers that let another origin's page read it.
+    answer has begun. `basic` says whether its client may be asked for user and password. `cross_origin` are
+    the headers that let another origin's page read it.
     """
 
-    __slots__ = ("_held", "_receive", "caller", "cross_origin", "headers", "params", "route", "scope", "send",
-                 "service", "status", "trace")  # fmt: skip
+    __slots__ = ("_held", "_receive", "basic", "caller", "cross_origin", "headers", "params", "route",
+                 "scope", "send", "service", "status", "trace")  # fmt: skip
 
     def __init__(self, service: Service, scope: Scope, receive: Receive, send: Send, trace: bytes) -> None:
         self.service = service
@@ -53,6 +54,7 @@ class Call:
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         self.params: Mapping[str, str] = {}
         self.route = ""
+        self.basic = False
         self.status = 0
         self.cross_origin: Headers = ()
         self.caller = Caller("")

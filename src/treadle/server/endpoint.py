@@ -37,6 +37,8 @@ class Endpoint(NamedTuple):
 
     `produces` is the media type of its success; a request that does not accept it is refused. '' where the
     handler decides. `describe` gives its OpenAPI operations; a route without one is not part of the document.
+    `basic` is true where clients that know user and password only are asked for them (the password is the
+    token); on other routes a browser would put up its own dialogue.
     """
 
     method: str
@@ -47,6 +49,7 @@ class Endpoint(NamedTuple):
     writes: bool = False
     produces: str = "application/json"
     describe: Callable[[Described], Iterable[Operation]] | None = None
+    basic: bool = False
 
 
 class Path:
@@ -67,6 +70,7 @@ class Path:
                 f"this address knows {self.allow}", code="method_not_allowed", allow=self.allow.encode()
             )
         call.route = endpoint.path
+        call.basic = endpoint.basic
         if endpoint.access != OPEN:
             await call.service.establish(call)
         if endpoint.produces:

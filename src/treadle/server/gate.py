@@ -89,7 +89,7 @@ class Gate:
             if call.status:
                 raise
             self._service.metrics.problem(error)
-            await write(call, problem_answer(error, call.trace.hex(), _headers(error)))
+            await write(call, problem_answer(error, call.trace.hex(), _headers(call, error)))
 
     def _admit(self, call: Call) -> bool:
         """Whether a request goes to its route; false for a preflight, which is answered here."""
@@ -122,9 +122,11 @@ class Gate:
                 return
 
 
-def _headers(error: TreadleError) -> Headers:
+def _headers(call: Call, error: TreadleError) -> Headers:
     allow = error.details.get("allow")
     found: Headers = ((b"allow", allow),) if allow else ()
+    if call.basic and error.code == "unauthenticated":
+        found += ((b"www-authenticate", b'Basic realm="treadle", charset="UTF-8"'),)
     return found + CLOSE if error.code in NEVER_READ else found
 
 

@@ -39,6 +39,7 @@ WORDS: Final[dict[int, str]] = {
     408: "The body did not come in time; nothing was done.",
     409: "A terminal failure, which is recorded; or the caller relies on another contract or history.",
     410: "The idempotency key was executed, and its receipt has been pruned.",
+    412: "The graph is not at the version that If-Match or If-None-Match asks for; nothing was done.",
     413: "Larger than the server takes.",
     415: "The body is of another type.",
     422: "A value is not of the declared type (`path` says which), or the key was used for another input.",

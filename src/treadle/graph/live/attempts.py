@@ -143,7 +143,8 @@ class Update(Rounds):
         else:
             request = evaluator.run(lambda stopped: self._read(wanted), timeout=timeout)
         if self._bounded:
-            self._site.live.index()
+            if not self._site.live.built():
+                self._site.live.index()
             return self._made(UpdateJob, request, None, "free")
         request = replace(request, now=self._clock.now())
         started = time.perf_counter()

@@ -23,6 +23,7 @@ from treadle.graph.live.gate import Gate
 from treadle.graph.live.rules import Rules
 from treadle.graph.live.stored import Part
 from treadle.graph.options import GraphOptions
+from treadle.graph.view import Graph
 from treadle.graph.vocabulary import Vocabulary
 from treadle.ports.store import QuadText, ReadTx, Store
 
@@ -266,6 +267,13 @@ class Turn:
     def known(self) -> Known:
         """What the guard takes as the state before a request."""
         return Known(self.index, self.live.agents(self.rules.names))
+
+    def version(self, graph: Graph) -> int:
+        """The last commit that changed a graph, those of the running batch too; 0 where none did."""
+        for part in reversed(self.taken):
+            if graph in stored.graphs_of(part.delta):
+                return part.commit
+        return stored.version_of(self._tx, graph)
 
     def take(self, delta: Delta, parts: Sequence[Part]) -> None:
         """Take a change over, recorded in parts; later jobs of the batch see it.

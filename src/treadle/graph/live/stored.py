@@ -177,15 +177,16 @@ def write(tx: WriteTx, parts: Iterable[Part]) -> None:
             tx.write_graphs(dropped, [name.n3() for name in delta.graphs_created])
         size, last = size + len(delta.added) - len(delta.removed), number
         entries.append((number_key(number), b""))
-        versions |= dict.fromkeys(_graphs_of(delta), commit)
+        versions |= dict.fromkeys(map(graph_text, graphs_of(delta)), commit)
     tx.write_entries(CHANGES, entries)
     tx.write_entries(VERSIONS, [(name.encode(), number_key(commit)) for name, commit in versions.items()])
     tx.put_setting(COMMIT, b"%d %d" % (last, size))
 
 
-def _graphs_of(delta: Delta) -> set[str]:
-    named = {graph_text(quad.g) for quad in (*delta.removed, *delta.added)}
-    return named | {graph.n3() for graph in (*delta.graphs_created, *delta.graphs_dropped)}
+def graphs_of(delta: Delta) -> set[Graph]:
+    """The graphs that a change touches."""
+    named: set[Graph] = {quad.g for quad in (*delta.removed, *delta.added)}
+    return named.union(delta.graphs_created, delta.graphs_dropped)
 
 
 def merged(deltas: Iterable[Delta]) -> Delta:
