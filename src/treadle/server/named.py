@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -20,6 +21,9 @@ from treadle.server.requests import text
 from treadle.server.schemas import Schema, Schemas
 from treadle.text import nearest
 
+PAUSE: Final = 0.005
+LONGEST_PAUSE: Final = 0.2
+"""Seconds between two looks for a commit that a query waits for."""
 MEMBERS: Final = ("parameters", "after", "at_least", "history", "contract", "query")
 
 
@@ -46,12 +50,26 @@ async def run_query(call: Call) -> Answer:
         text(body, "query"),
     )
     strings = preferred.get("integers") == "string"
+    asked = asked._replace(timeout=await _waited(call, asked, timeout))
 
     def run() -> bytes:
         page = queries.run(call.service.engine, asked)
         return msgspec.json.encode(page.to_json(integers_as_strings=strings))
 
     return Answer(200, await call.service.query_thread(run), JSON, APPLIED if strings else ())
+
+
+async def _waited(call: Call, asked: queries.Call, timeout: float) -> float:
+    """Wait for the commit that a query must see, without holding a thread; returns the time that is left."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + timeout
+    pause = PAUSE
+    while asked.at_least is not None and loop.time() < until:
+        if await call.service.query_thread(lambda: queries.ready(call.service.engine, asked.at_least)):
+            break
+        await asyncio.sleep(min(pause, max(0.0, until - loop.time())))
+        pause = min(2 * pause, LONGEST_PAUSE)
+    return max(0.0, until - loop.time())
 
 
 def describe(about: openapi.Described) -> Iterator[Operation]:
