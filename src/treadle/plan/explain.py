@@ -12,7 +12,7 @@ from treadle.errors import UnknownName
 from treadle.model import contract as c
 from treadle.plan import words
 from treadle.plan.clauses import loop_bindings, loop_effects, own_bindings, own_effects
-from treadle.plan.entities import EntityPlan
+from treadle.plan.entities import EntityPlan, UniquePlan
 from treadle.text import nearest
 
 if TYPE_CHECKING:
@@ -153,10 +153,30 @@ def _reads(command: c.Command, entities: Mapping[str, EntityPlan], *, ranges: bo
         aggregate = entities[binding.entity].aggregate
         if aggregate is not None and aggregate.invariants and aggregate.root != binding.entity:
             yield Line("reads", 1, f"its {aggregate.root}, for invariants of {aggregate.name}")
-        for unique in entities[binding.entity].uniques if binding.kind not in ("read", "delete") else ():
+        for unique in _takes(command, binding, entities[binding.entity]):
             yield Line("reads", 1, f"who holds unique {unique.name} ({', '.join(unique.fields)})")
     if ranges:
         yield Line("reads", 0, "rows that only an index or the row itself names, while it runs")
+
+
+def _takes(command: c.Command, binding: c.Binding, entity: EntityPlan) -> list[UniquePlan]:
+    """The uniques whose entry a binding may take: those of a new row, and of fields that it changes."""
+    if binding.kind in ("read", "delete"):
+        return []
+    changed: set[str] = set()
+    workflow = entity.workflow
+    for effect in _all_effects(command):
+        match effect:
+            case c.Set() if effect.binding == binding.name:
+                changed.add(effect.field)
+            case c.TransitionEffect() if effect.binding == binding.name and workflow is not None:
+                changed.add(workflow.state)
+            case c.LeaseEffect() if effect.binding == binding.name and workflow and workflow.lease:
+                lease = workflow.lease
+                changed |= {lease.owner, lease.expires_at, lease.fencing_token, lease.attempts or ""}
+            case _:
+                pass
+    return [each for each in entity.uniques if binding.kind != "mutate" or changed & set(each.fields)]
 
 
 def _locks(command: c.Command, entities: Mapping[str, EntityPlan]) -> Iterator[Line]:
@@ -274,7 +294,7 @@ class _Checks:
     def _constraints(self, binding: c.Binding, entity: EntityPlan) -> Iterator[Line]:
         conflicts = {each.constraint: each.outcome for each in binding.conflicts}
         violates = {each.constraint: each.outcome for each in binding.violates}
-        for unique in entity.uniques:
+        for unique in _takes(self._command, binding, entity):
             taken = f"unique {unique.name} of {binding.name} is taken"
             yield _constraint(taken, conflicts.get(unique.name), "unique_conflict")
         shared = entity.aggregate.invariants if entity.aggregate is not None else ()

@@ -6,15 +6,15 @@ what is open there. Neither raises, whatever the text is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from treadle.riff import syntax as s
 from treadle.riff.diagnostics import Extent, Report
 from treadle.riff.lalr import END, Driver, Token
 from treadle.riff.parse import Parsed, Reader
-from treadle.riff.tokens import too_deep
+from treadle.riff.tokens import Lexed, too_deep
 
 NOWHERE: Final = Extent(0, 0)
 _DECLARATIONS: Final = (
@@ -22,7 +22,8 @@ _DECLARATIONS: Final = (
     s.PrincipalFact, s.RowPolicy,
 )  # fmt: skip
 _ENTITY: Final = (
-    s.Key, s.Member, s.Invariant, s.Index, s.Unique, s.Reference, s.NoInbound, s.RestrictPolicy, s.CascadePolicy,
+    s.Key, s.Member, s.Invariant, s.Index, s.Unique, s.Reference, s.NoInbound, s.RestrictPolicy,
+    s.CascadePolicy,
 )  # fmt: skip
 _AGGREGATE: Final = (s.Root, s.Child, s.PartitionBy, s.ConflictKey, s.Invariant)
 _COMMAND: Final = (
@@ -66,7 +67,7 @@ def salvage(parsed: Parsed) -> s.Contract | None:
         return parsed.tree
     if not parsed.lexed.tokens or not parsed.lexed.complete or too_deep(parsed.lexed.tokens):
         return None
-    reader = Reader(parsed.lexed.tokens, Report())
+    reader = Reader(sound(parsed.lexed.tokens), Report())
     whole = reader.read()
     if whole is not None:
         return whole
@@ -76,17 +77,21 @@ def salvage(parsed: Parsed) -> s.Contract | None:
         declarations += [value] if isinstance(value, _DECLARATIONS) else []
     if len(blocks) > 1:
         declarations += [each for each in blocks[1].members if isinstance(each, _DECLARATIONS)]
-        declarations += _unfinished(blocks[2:], parsed.lexed.tokens[-1].end)
+        last = unfinished(blocks, parsed.lexed.tokens[-1].end)
+        declarations += [last] if last is not None else []
     name = blocks[1].name if len(blocks) > 1 else None
     at = Extent(0, parsed.lexed.tokens[-1].end)
     return s.Contract(at, name or s.Name(NOWHERE, ""), s.Integer(NOWHERE, "1"), tuple(declarations))
 
 
-def _unfinished(blocks: Sequence[Block], end: int) -> Iterator[s.Declaration]:
-    """The declaration that the text ends in, with the members that it has so far."""
-    if not blocks or blocks[0].name is None:
-        return
-    block, name = blocks[0], blocks[0].name
+def unfinished(blocks: Sequence[Block], end: int) -> s.Declaration | None:
+    """The declaration that is open, with the members that it has so far; `end` is where it ends for now.
+
+    None where none is open, or one of no use without its end.
+    """
+    if len(blocks) < 3 or blocks[2].name is None:
+        return None
+    block, name = blocks[2], blocks[2].name
     at = Extent(block.head[0].start if isinstance(block.head[0], Token) else name.at.start, end)
 
     def those(kinds: tuple[type[s.Node], ...]) -> Any:
@@ -95,38 +100,73 @@ def _unfinished(blocks: Sequence[Block], end: int) -> Iterator[s.Declaration]:
     match block.kind:
         case "COMMAND":
             bulk = any(isinstance(value, Token) and value.kind == "BULK" for value in block.head)
-            yield s.CommandDecl(at, name, bulk, those(_COMMAND))
+            return s.CommandDecl(at, name, bulk, (*those(_COMMAND), *_inner(blocks[3:])))
         case "ENTITY":
-            yield s.EntityDecl(at, name, those(_ENTITY))
+            return s.EntityDecl(at, name, those(_ENTITY))
         case "AGGREGATE":
-            yield s.AggregateDecl(at, name, those(_AGGREGATE))
+            return s.AggregateDecl(at, name, those(_AGGREGATE))
         case "EVENT":
-            yield s.EventDecl(at, name, (), those((s.Member,)))
+            return s.EventDecl(at, name, (), those((s.Member,)))
         case _:
-            return
+            return None
 
 
-def before(parsed: Parsed, offset: int) -> Driver | None:
+def _inner(blocks: Sequence[Block]) -> Iterator[s.Clause]:
+    """What the open blocks inside a command bind, as if it stood in the command itself."""
+    for block in blocks:
+        names = [value for value in block.head if isinstance(value, s.Name)]
+        if block.kind == "FOR" and len(names) == 2:
+            yield s.Loop(NOWHERE, names[0], names[1], ())
+        yield from (value for value in block.head if isinstance(value, s.Binding))
+        yield from (member for member in block.members if isinstance(member, _COMMAND))
+
+
+class Reads(Protocol):
+    """A reader of tokens with the parser that it feeds."""
+
+    driver: Driver
+
+    def read(self) -> object:
+        """Read as far as it goes."""
+
+
+def before(
+    lexed: Lexed, offset: int, reader: Callable[[list[Token], Report], Reads] = Reader
+) -> Driver | None:
     """The parser before the token that `offset` is in or right behind, if that is a word; else after it.
 
-    None where the text cannot be cut into tokens, or nests too deep.
+    None where the text cannot be cut into tokens, or nests too deep. `reader` is that of the language.
     """
     kept: list[Token] = []
-    for token in parsed.lexed.tokens:
+    for token in lexed.tokens:
         if token.end > offset or (token.end == offset and _is_word(token)) or token.kind == END:
             break
         kept.append(token)
-    if not parsed.lexed.complete or too_deep(kept):
+    if not lexed.complete or too_deep(kept):
         return None
     end = kept[-1].end if kept else 0
-    reader = Reader([*kept, Token(END, "", end, end)], Report())
-    reader.read()
-    _settle(reader.driver)
-    return reader.driver
+    made = reader(sound([*kept, Token(END, "", end, end)]), Report())
+    made.read()
+    _settle(made.driver)
+    return made.driver
+
+
+_STAND_INS: Final = {"INTEGER": "0", "AND": "&&", "OR": "||"}
+
+
+def sound(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens with those that stand in for a bad one made good, since the tree is looked at anyway."""
+    return [token._replace(text=_STAND_INS[token.kind]) if _is_bad(token) else token for token in tokens]
+
+
+def _is_bad(token: Token) -> bool:
+    if token.kind == "INTEGER":
+        return not (token.text.isascii() and token.text.isdigit())
+    return token.kind in _STAND_INS and token.text != _STAND_INS[token.kind]
 
 
 def _is_word(token: Token) -> bool:
-    return token.text[:1].isalnum() or token.text[:1] == "_"
+    return token.text[:1].isalnum() or token.text[:1] in ("_", "$")
 
 
 def _settle(driver: Driver) -> None:
@@ -137,8 +177,11 @@ def _settle(driver: Driver) -> None:
             return
 
 
-def open_blocks(driver: Driver) -> list[Block]:
-    """The blocks that are open, outermost first; the first is the text itself and has no brace."""
+def open_blocks(driver: Driver, members: tuple[type[s.Node], ...] = _MEMBERS) -> list[Block]:
+    """The blocks that are open, outermost first; the first is the text itself and has no brace.
+
+    `members` are the kinds of nodes that stand in blocks by themselves.
+    """
     blocks = [Block([])]
     for value in driver.values:
         here = blocks[-1]
@@ -147,7 +190,7 @@ def open_blocks(driver: Driver) -> list[Block]:
             here.tail = []
         elif not here.tail and isinstance(value, list):
             here.members += value
-        elif not here.tail and isinstance(value, _MEMBERS):
+        elif not here.tail and isinstance(value, members):
             here.members.append(value)
         else:
             here.tail.append(value)

@@ -72,11 +72,11 @@ def parse(source: str | bytes, name: str = "<queries>") -> Parsed:
         report.add("S006", Extent(deep.start, deep.end), message)
     if deep is not None or not lexed.complete:
         return Parsed(text, None, lexed, report)
-    queries = _Reader(lexed.tokens, report).read()
+    queries = Reader(lexed.tokens, report).read()
     return Parsed(text, None if report.failed() else queries, lexed, report)
 
 
-class _Reader:
+class Reader:
     """Feeds the driver, and finds its way after an error."""
 
     def __init__(self, tokens: list[Token], report: Report) -> None:

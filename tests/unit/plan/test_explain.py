@@ -158,3 +158,11 @@ def test_a_reimport_is_explained_too() -> None:
         "invariant Titled is false: terminal failure invariant_violated",
     ]
     assert [line.outcome for line in lines if line.section == "answers"] == ["TicketExists", "Restored"]
+
+
+def test_a_unique_is_asked_only_where_its_fields_change() -> None:
+    assert not [line for line in told(POLICED, "Close", "checks") if "unique" in line]
+    assert "unique once of ticket is taken: terminal failure unique_conflict" in told(
+        POLICED, "Open", "checks"
+    )
+    assert "  who holds unique once (team_id, title)" in told(POLICED, "Open", "reads")

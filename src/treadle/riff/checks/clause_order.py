@@ -9,7 +9,7 @@ from treadle.riff import syntax as s
 from treadle.riff.diagnostics import Extent, Report
 from treadle.riff.symbols import Unit
 
-_ORDER: Final = (
+ORDER: Final = (
     "input",
     "service",
     "idempotency_key",
@@ -20,9 +20,9 @@ _ORDER: Final = (
     "effect",
     "return",
 )
-_ONCE: Final = frozenset(("idempotency_key", "for", "return"))
-_ALLOWED: Final = {
-    "command": frozenset(_ORDER),
+ONCE: Final = frozenset(("idempotency_key", "for", "return"))
+ALLOWED: Final = {
+    "command": frozenset(ORDER),
     "loop": frozenset(("binding", "decide", "require", "effect")),
     "arm": frozenset(("binding", "effect")),
 }
@@ -52,13 +52,13 @@ def clause_order(unit: Unit) -> None:
 def _block(report: Report, where: str, clauses: Sequence[s.Clause]) -> None:
     latest, seen = "input", set()
     for clause in clauses:
-        group, word = _group(clause)
+        group, word = group_of(clause)
         at = Extent(clause.at.start, clause.at.start + len(word))
-        if group not in _ALLOWED[where]:
+        if group not in ALLOWED[where]:
             report.add("S004", at, f"`{word}` cannot stand in {_a(where)}; move it to the command itself")
-        elif group in _ONCE and group in seen:
+        elif group in ONCE and group in seen:
             report.add("S004", at, f"a command has one `{word}`; join the two")
-        elif _ORDER.index(group) < _ORDER.index(latest):
+        elif ORDER.index(group) < ORDER.index(latest):
             before = _WORDS.get(latest, f"`{latest}`")
             report.add(
                 "S004", at, f"`{word}` stands too late; move it before the {before}", help=_help(where)
@@ -83,11 +83,11 @@ def _a(where: str) -> str:
 
 
 def _help(where: str) -> str:
-    order = [_WORDS.get(group, f"`{group}`") for group in _ORDER if group in _ALLOWED[where]]
+    order = [_WORDS.get(group, f"`{group}`") for group in ORDER if group in ALLOWED[where]]
     return f"the order in {_a(where)}: " + ", ".join(order)
 
 
-def _group(clause: s.Clause) -> tuple[str, str]:
+def group_of(clause: s.Clause) -> tuple[str, str]:
     """The group that a clause belongs to, and the word that it begins with."""
     match clause:
         case s.Binding():
