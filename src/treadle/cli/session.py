@@ -14,6 +14,7 @@ import treadle
 from treadle import config
 from treadle.cli.sources import shown
 from treadle.config import Config
+from treadle.config.loading import DEFAULT
 from treadle.errors import ConfigError, DatabaseMissing, InvalidInput, TreadleError, UnknownName
 from treadle.model.contract import Command
 from treadle.model.values import parse_word
@@ -44,11 +45,28 @@ def place(wanted: Config) -> str:
     return shown(Path(unquote(url.removeprefix("sqlite:///"))))
 
 
+def graph_options(wanted: Config) -> treadle.GraphOptions:
+    """What the settings say of the graph; what they do not say follows the database."""
+    base = wanted.value("graph.base_ns")
+    return treadle.GraphOptions(
+        enforce_workflows=wanted["graph.governance.enforce_workflows"],
+        verify_transitions=wanted["graph.governance.verify_transitions"],
+        identity_graphs=wanted["graph.governance.identity_graphs"],
+        base_ns=None if base.origin == DEFAULT else base.value,
+        update_full_copy_max_facts=wanted["graph.server.update_full_copy_max_facts"],
+    )
+
+
 @contextmanager
 def opened(wanted: Config, *, create: bool = False) -> Iterator[treadle.Database]:
     """The database that the settings name, closed at the end. A missing one is created by `deploy` alone."""
     try:
-        database = treadle.open(wanted.database_url, create=create, max_clock_jump=wanted.max_clock_jump)
+        database = treadle.open(
+            wanted.database_url,
+            create=create,
+            max_clock_jump=wanted.max_clock_jump,
+            graph=graph_options(wanted),
+        )
     except DatabaseMissing as error:
         origin = wanted.value("database.url").origin
         raise DatabaseMissing(
