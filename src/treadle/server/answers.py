@@ -1,17 +1,14 @@
-"""What a route answers, and how it goes out."""
+"""What a route answers."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from treadle.errors import TreadleError
 from treadle.server import problems
-
-if TYPE_CHECKING:
-    from treadle.server.call import Call
 
 JSON: Final = "application/json"
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -49,26 +46,4 @@ def problem_answer(error: TreadleError, trace: str | None = None, headers: Heade
     return Answer(error.status, problems.encoded(error, trace), problems.MEDIA, headers)
 
 
-async def write(call: Call, answer: Answer) -> None:
-    """Send an answer with the common headers and the trace id."""
-    call.status = answer.status
-    send, body = call.send, answer.body
-    headers = [
-        (b"content-type", answer.media.encode("latin-1")),
-        (b"trace-id", call.trace.hex().encode()),
-        *COMMON,
-        *call.cross_origin,
-        *answer.headers,
-    ]
-    if isinstance(body, bytes):
-        headers.append((b"content-length", b"%d" % len(body)))
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-        return
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    async for part in body:
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
-__all__ = ["CLOSE", "JSON", "Answer", "Headers", "json_answer", "problem_answer", "text_answer", "write"]
+__all__ = ["CLOSE", "JSON", "Answer", "Headers", "json_answer", "problem_answer", "text_answer"]

@@ -73,6 +73,11 @@ class Call:
         except UnicodeDecodeError:
             raise Malformed(f"the header {name.decode()} holds characters beyond ASCII") from None
 
+    async def establish(self) -> None:
+        """Find out who sends this. Raises `Denied` or `Malformed`, both `unauthenticated`."""
+        caller = await self.service.caller_of(self.headers.get(b"authorization"))
+        self.caller = caller._replace(instance=self.instance())
+
     def instance(self) -> str:
         """Which process of the principal calls: the header Treadle-Instance, or its address."""
         given = self.header(b"treadle-instance")

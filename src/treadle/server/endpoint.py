@@ -15,11 +15,12 @@ from starlette.types import Receive, Scope, Send
 
 from treadle.access.roles import Permission
 from treadle.errors import RequestError
-from treadle.server.answers import Answer, write
+from treadle.server.answers import Answer
 from treadle.server.call import Call
+from treadle.server.sending import write
 
 if TYPE_CHECKING:
-    from treadle.server.openapi import Described
+    from treadle.server.described import Described
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Answer | None]]
 """Answers a call; None where it has sent its answer itself, part by part."""
@@ -72,7 +73,7 @@ class Path:
         call.route = endpoint.path
         call.basic = endpoint.basic
         if endpoint.access != OPEN:
-            await call.service.establish(call)
+            await call.establish()
         if endpoint.produces:
             call.check_accept(endpoint.produces)
         if endpoint.access != OPEN and endpoint.access != CALLER:

@@ -18,9 +18,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from treadle import limits
 from treadle.errors import Denied, Internal, Malformed, OverCapacity, TreadleError
 from treadle.server import logs
-from treadle.server.answers import CLOSE, Answer, Headers, problem_answer, write
+from treadle.server.answers import CLOSE, Answer, Headers, problem_answer
 from treadle.server.call import Call, Gone
 from treadle.server.options import Options
+from treadle.server.sending import write
 from treadle.server.service import Service
 from treadle.server.tracing import TraceIds, parent_of
 

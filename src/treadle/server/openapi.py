@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from treadle import __version__
-from treadle.access.caller import Caller
-from treadle.engine.state import State
 from treadle.errors import CODES, RETRY
 from treadle.limits import KEY_BYTES
 from treadle.model.contract import Command, Contract
 from treadle.model.types import String
+from treadle.server.described import Described as Described
 from treadle.server.endpoint import OPEN, Endpoint
 from treadle.server.problems import MEDIA as PROBLEM
 from treadle.server.schemas import Schema, Schemas
@@ -47,26 +46,6 @@ WORDS: Final[dict[int, str]] = {
     503: "Nothing happened: too much at once, or the store cannot be used.",
     504: "The outcome is unknown: repeat the same key.",
 }
-
-
-class Described(NamedTuple):
-    """What a document is about: the state of the database, and whose view of it."""
-
-    state: State
-    caller: Caller
-
-    @property
-    def contract(self) -> Contract | None:
-        return self.state.deployed.contract if self.state.deployed is not None else None
-
-    @property
-    def commands(self) -> list[Command]:
-        """The commands that the caller may run, in declared order."""
-        contract = self.contract
-        if contract is None:
-            return []
-        by_name = {command.name: command for command in contract.commands}
-        return [by_name[name] for name in self.state.roles.allowed(self.caller, by_name, "commands")]
 
 
 def document(described: Described, endpoints: Iterable[Endpoint]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ async def scrape(call: Call) -> Answer:
     """Metrics in Prometheus' text form; on loopback for everyone, else for the `audit` permission."""
     service = call.service
     if not service.options.loopback:
-        await service.establish(call)
+        await call.establish()
 
         def allowed(state: State) -> None:
             state.roles.check_permission(call.caller, "audit")

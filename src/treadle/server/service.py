@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from treadle import limits
 from treadle.access.caller import Caller
@@ -24,9 +24,6 @@ from treadle.server.metrics import Metrics, Process
 from treadle.server.options import Options
 from treadle.server.sampling import Sampler, wal_path
 from treadle.server.tracing import Tracer, tracer
-
-if TYPE_CHECKING:
-    from treadle.server.call import Call
 
 Result = TypeVar("Result")
 READERS: Final = 8
@@ -70,13 +67,10 @@ class Service(Process):
         """The roles as last seen; what writes is checked again in its batch, what reads in `read`."""
         return self.engine.state.roles
 
-    async def establish(self, call: Call) -> None:
-        """Find out who sends a request. Raises `Denied` or `Malformed`, both `unauthenticated`."""
-        header = call.headers.get(b"authorization")
-        caller = self._auth.quick(header)
-        if caller is None:
-            caller = await self.thread(self._auth.look_up, header)
-        call.caller = caller._replace(instance=call.instance())
+    async def caller_of(self, authorization: bytes | None) -> Caller:
+        """Who sends an Authorization header. Raises `Denied` or `Malformed`, both `unauthenticated`."""
+        caller = self._auth.quick(authorization)
+        return await self.thread(self._auth.look_up, authorization) if caller is None else caller
 
     # What blocks, on a thread.
 

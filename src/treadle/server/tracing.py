@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from treadle.server.call import Call
+from treadle.access.caller import Caller
 
 _PARENT: Final = re.compile(rb"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 LONGEST: Final = 512
@@ -49,13 +48,22 @@ class TraceIds:
         return self._left[self._place - 16 : self._place]
 
 
+class Traced(Protocol):
+    """What a span is told of a request: see `treadle.server.call.Call`."""
+
+    scope: Any
+    route: str
+    status: int
+    caller: Caller
+
+
 class Tracer(Protocol):
     """Makes a span for each request."""
 
-    def span(self, call: Call, parent: Parent | None) -> AbstractContextManager[Any]:
+    def span(self, call: Traced, parent: Parent | None) -> AbstractContextManager[Any]:
         """A span around a request; `finish` closes what is said of it."""
 
-    def finish(self, span: Any, call: Call) -> None:
+    def finish(self, span: Any, call: Traced) -> None:
         """Say what came of the request."""
 
 
@@ -66,7 +74,7 @@ class _OpenTelemetry:
         self._trace = trace
         self._tracer = trace.get_tracer("treadle.server")
 
-    def span(self, call: Call, parent: Parent | None) -> AbstractContextManager[Any]:
+    def span(self, call: Traced, parent: Parent | None) -> AbstractContextManager[Any]:
         context = None
         if parent is not None:
             remote = self._trace.SpanContext(
@@ -81,7 +89,7 @@ class _OpenTelemetry:
         )
         return span
 
-    def finish(self, span: Any, call: Call) -> None:
+    def finish(self, span: Any, call: Traced) -> None:
         span.update_name(f"{call.scope['method']} {call.route}".strip())
         span.set_attribute("http.request.method", call.scope["method"])
         span.set_attribute("http.route", call.route)
