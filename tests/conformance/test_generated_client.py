@@ -26,7 +26,7 @@ from treadle.testing import ManualClock
 START = datetime(2030, 1, 1, 9, 30, 15, 250_000, tzinfo=UTC)
 ALL = Role(
     "all",
-    commands=("return_all", "ReturnAll", "run", "Bulk"),
+    commands=("return_all", "ReturnAll", "run", "Bulk", "Copy"),
     queries=("class", "Counted"),
     operations=("admin",),
 )
@@ -83,6 +83,25 @@ def made(number: int, **other: Any) -> Any:
     return g.return_all(**(given | other))
 
 
+def row(number: int, **other: Any) -> Any:
+    """A row as a command's input."""
+    given = {
+        "str_": SCOPE,
+        "id": number,
+        "int_": 7,
+        "class___": g.class_.Title,
+        "Lambda": "x",
+        "day": date(2030, 1, 1),
+        "amount": Decimal(1),
+        "price": Decimal("1.5"),
+        "blob": b"",
+        "flag": False,
+        "tags": (),
+        "private_": 3,
+    }
+    return g.Str(**(given | other))
+
+
 def calls() -> list[Any]:
     """Commands that reach every outcome."""
     return [
@@ -99,6 +118,8 @@ def calls() -> list[Any]:
         g.run(key="r4", str_=SCOPE, id=1, by=-(2**62)),
         g.Bulk(key="b1", str_=SCOPE, ids=[1, 2]),
         g.Bulk(key="b2", str_=SCOPE, ids=[1, 9]),
+        g.Copy(key="c1", str_=SCOPE, rows=[row(1), row(2, class___=g.class_.while_, private_=None)]),
+        g.Copy(key="c2", str_=SCOPE, rows=(row(9),)),
     ]
 
 
@@ -127,7 +148,7 @@ def test_the_same_commands_get_the_same_answers_on_every_transport(tmp_path: Pat
             ).client
             found.append([shown(answered(client, command)) for command in calls()])
     assert found[0] == found[1] == found[2]
-    assert len({str(answer[0]) for answer in found[0]}) == 10, "every outcome, and a terminal failure"
+    assert len({str(answer[0]) for answer in found[0]}) == 12, "every outcome, and a terminal failure"
 
 
 def _made(folder: Path) -> Path:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-Fate = Literal["refuse", "cut", "lose"]
+Fate = Literal["refuse", "cut", "lose", "pass"]
 """`refuse` closes before anything is read, `cut` after the request was read but not passed on, and `lose`
-after the server has answered, without passing the answer on."""
+after the server has answered, without passing the answer on; `pass` loses nothing."""
 
 
 class Proxy:

@@ -11,9 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from treadle.bindings.python import python_module
+from treadle.bindings.typescript import typescript_module
 from treadle.client.interface import Interface
 
-LANGUAGES: Final[Mapping[str, Callable[[Interface], str]]] = {"python": python_module}
+LANGUAGES: Final[Mapping[str, Callable[[Interface], str]]] = {
+    "python": python_module,
+    "typescript": typescript_module,
+}
 """For each language, the function that writes a module."""
 
-__all__ = ["LANGUAGES", "python_module"]
+__all__ = ["LANGUAGES", "python_module", "typescript_module"]

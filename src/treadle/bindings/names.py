@@ -48,9 +48,9 @@ def visible(name: str) -> str:
     bare = name.lstrip("_")
     if not bare:
         return "underscore_"
-    if bare == name:
-        return name
-    return f"n{bare}_" if bare[0].isdigit() else f"{bare}_"
+    if bare[0].isdigit():
+        bare = f"n{bare}"
+    return name if bare == name else f"{bare}_"
 
 
 def words(name: str) -> list[str]:
