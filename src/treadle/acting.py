@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from treadle.graph.live.surface import Graph
     from treadle.queries import Page
     from treadle.streams import Consumer, Tail
+    from treadle.why import Why
 
 Command = tuple[str, Mapping[str, Any]]
 
@@ -126,6 +127,17 @@ class Acting:
         """
         call = load("queries").Call(name, parameters, self.caller, None, at_least)
         found: Iterator[Page] = load("queries").pages(self._database._engine, call)
+        return found
+
+    def why(self, entity: str, key: Sequence[Any] | Any, *, unmasked: bool = False) -> Why:
+        """Say what stands in the way of one row: who holds it, what each command would answer now, what it
+        waits for, and what became of the last commands.
+
+        `key` holds the key's values in declared order (or the single value of a one-field key). Names of
+        others are shown to an administrator alone, and so are, if `unmasked`, the lease's owner and token.
+        Raises `UnknownName`, `InvalidInput`, and `Denied` for a role without a command or query of the entity.
+        """
+        found: Why = load("why").why(self._database._engine, self.caller, entity, key, unmasked=unmasked)
         return found
 
     def recall(self, command: str, key: str) -> Receipt | None:

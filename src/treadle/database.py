@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from treadle.retention import Retention
     from treadle.streams import Streams
     from treadle.verify import Report
+    from treadle.why import Why
 
 Progress = Callable[[int, int], None]
 DEFAULT_JUMP: Final = timedelta(days=1)
@@ -344,6 +345,18 @@ class Database:
         with self._engine.store.read() as tx:
             row = tx.rows(deployed.tables[entity], [cells])[0]
         return None if row is None else StoredRow(deployed, entity, row)
+
+    def why(
+        self,
+        entity: str,
+        key: Sequence[Any] | Any,
+        *,
+        unmasked: bool = False,
+        principal: str = "owner",
+        role: str | None = None,
+    ) -> Why:
+        """Say what stands in the way of one row; see `Acting.why`."""
+        return self.acting_as(principal, role=role).why(entity, key, unmasked=unmasked)
 
     def log(
         self,

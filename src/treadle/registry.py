@@ -42,6 +42,7 @@ PARTS: Final = {
     "server.lifecycle": "treadle.server.lifecycle",
     "server.options": "treadle.server.options",
     "verify": "treadle.verify",
+    "why": "treadle.why",
 }
 
 

@@ -205,7 +205,8 @@ def test_what_passes_a_gate_is_in_the_log_under_its_principal(gate: type[Job], d
 # Routes.
 
 READS = {
-    "GET /v1/log", "GET /v1/log/{number}", "GET /v1/contract", "GET /v1/contract/interface",
+    "GET /v1/log", "GET /v1/log/{number}", "GET /v1/why/{row:path}", "GET /v1/contract",
+    "GET /v1/contract/interface",
     "GET /v1/workflows", "GET /v1/workflows/{name}", "POST /v1/queries/{name}", "GET /health", "GET /ready",
     "GET /metrics", "GET /openapi.json", "GET /docs", "GET /query", "POST /query", "GET /sparql",
     "GET /rdf-graph-store", "GET /graphs", "GET /workflow/capabilities",
@@ -218,7 +219,8 @@ SPARQL = {"content-type": "application/sparql-update"}
 TURTLE = {"content-type": "text/turtle"}
 INSERT = b"INSERT DATA { <urn:s> <urn:p> <urn:o> }"
 TRIPLE = b"<urn:s> <urn:p> <urn:o> ."
-ADDRESSES = {"/rdf-graph-store": "/rdf-graph-store?default", "/query": "/query?query=ASK%7B%7D"}
+ADDRESSES = {"/rdf-graph-store": "/rdf-graph-store?default", "/query": "/query?query=ASK%7B%7D",
+             "/v1/why/{row:path}": f"/v1/why/Item/{DEPOT}/{DEPOT}"}  # fmt: skip
 LINES = {"content-type": "application/jsonl"}
 PLACES = {"number": "1", "name": "WaitingItems"}
 WRITES: dict[str, tuple[str, dict[str, str], bytes]] = {
@@ -307,12 +309,12 @@ def test_a_route_that_reads_writes_nothing(route: str, db: Database) -> None:
 
 SURFACE: dict[type, tuple[set[str], set[str]]] = {
     Database: (
-        {"close", "history", "version", "head", "compare", "acting_as", "query", "pages", "row", "log",
+        {"close", "history", "version", "head", "compare", "acting_as", "query", "pages", "row", "why", "log",
          "verify", "graph", "graph_core", "graph_is_open", "tokens", "backup", "backup_into", "export",
          "plan_import", "streams", "doctor", "retention"},
         {"run", "run_many", "deploy", "abandon_migration", "import_archive", "confirm_clock", "reset_clock"},
     ),
-    Acting: ({"query", "pages", "recall", "graph", "consumer", "tail"}, {"run", "run_many"}),
+    Acting: ({"query", "pages", "why", "recall", "graph", "consumer", "tail"}, {"run", "run_many"}),
     Tokens: ({"list"}, {"create", "revoke", "rotate"}),
     AsyncDatabase: (
         {"close", "release", "row", "verify", "log", "tokens", "acting_as", "query", "pages"},
@@ -365,7 +367,7 @@ def test_a_role_that_allows_nothing_writes_nothing_from_python(db: Database) -> 
 
 # The command line.
 
-READING_VERBS = {"new", "check", "format", "explain", "diagram", "schema", "generate", "query", "row", "log",
+READING_VERBS = {"new", "check", "format", "explain", "diagram", "schema", "generate", "query", "row", "why", "log",
                  "verify", "doctor", "backup", "export", "config"}  # fmt: skip
 SERVING_VERBS = {"serve", "dev"}
 """They write what their callers write, over the routes above; `dev` deploys and seeds by the handle."""

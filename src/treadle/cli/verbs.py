@@ -45,6 +45,7 @@ VERBS: Final = (
     Verb("run", DATABASE, "Run a command, or many."),
     Verb("query", DATABASE, "Ask a named query."),
     Verb("row", DATABASE, "Show one row and its revision."),
+    Verb("why", DATABASE, "Say what stands in a row's way."),
     Verb("log", DATABASE, "Show what happened: who, when, which outcome."),
     Verb("serve", SERVER, "Answer requests over HTTP."),
     Verb("dev", SERVER, "Serve while you write: deploys each change."),

@@ -23,6 +23,7 @@ GROUPS: Final = (
     "treadle.server.lines",
     "treadle.server.named",
     "treadle.server.history",
+    "treadle.server.why",
     "treadle.server.contract",
     "treadle.server.interface",
     "treadle.server.workflows",

@@ -1,0 +1,110 @@
+"""`treadle why`: what stands in a row's way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treadle.cli import exits, options, screen, session
+from treadle.cli.row import complete_entity
+from treadle.cli.verbs import examples, verb_app
+from treadle.model.showing import plain_json, shown_json
+
+if TYPE_CHECKING:
+    from treadle.why import Expected, Held, Recent, Why
+
+app = verb_app()
+
+
+@app.command(
+    epilog=examples(
+        "treadle why Job SHOP_ID JOB_ID",
+        "treadle why Job SHOP_ID JOB_ID --as printers --role worker",
+        "treadle why Job SHOP_ID JOB_ID --json",
+    )
+)
+def why(
+    entity: Annotated[
+        str,
+        typer.Argument(metavar="ENTITY", help="An entity of the contract.", autocompletion=complete_entity),
+    ],
+    key: Annotated[list[str], typer.Argument(metavar="KEY", help="The key's values, in declared order.")],
+    principal: options.Principal = None,
+    role: options.Role = None,
+    tenant: options.Tenant = "",
+    reveal: options.Reveal = False,
+    database: options.Database = None,
+    config: options.ConfigFile = None,
+    set_: options.Set = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Say what stands in a row's way.
+
+    Who holds it and until when, in the store's time; why it is as it is; what each command would answer now
+    to a caller whose evidence is right, and what would change that; and what became of the last commands.
+    With --as it is told as that principal sees it. Exits 1 where there is no such row.
+    """
+    with session.opened(session.settings(config, database, set_)) as opened:
+        acting = opened.acting_as(principal or "owner", role=role, tenant=tenant)
+        found = acting.why(entity, session.key_of(opened, entity, key), unmasked=reveal)
+    if json:
+        screen.out_json(found.to_json())
+    else:
+        _print(found)
+    raise typer.Exit(exits.SUCCESS.code if found.exists else exits.FAILED.code)
+
+
+def _print(found: Why) -> None:
+    name = screen.strong(screen.plain(found.entity))
+    if found.exists:
+        state = f" is {found.state}" if found.state is not None else ""
+        screen.out(f"{name}{state}, at revision {found.revision}; the store's time is {_time(found.now)}")
+    else:
+        screen.out(f"there is no such {name}; the store's time is {_time(found.now)}")
+    if found.lease is not None:
+        screen.out(f"  lease {_lease(found.lease)}")
+    for reason in found.reasons:
+        until = f" (until {_time(reason.until)})" if reason.until is not None else ""
+        screen.out(f"  {screen.paint(reason.code, 'key')}: {screen.plain(reason.text)}{until}")
+    if found.commands:
+        screen.out("now would answer")
+        screen.table(_answers(found.commands))
+    if found.recent:
+        screen.out("last commands")
+        screen.table(_recent(found.recent))
+
+
+def _lease(held: Held) -> str:
+    if held.expires_at is None:
+        return f"{held.name}: nobody holds it"
+    if held.expired:
+        return f"{held.name}: nobody holds it; it ran out at {_time(held.expires_at)}"
+    by = "you" if held.holder == "you" else held.principal or "another"
+    on = f" on {held.instance}" if held.instance else ""
+    evidence = f", owner {shown_json(plain_json(held.owner))}, token {held.token}"
+    left = f"{held.seconds:.1f} s more, until {_time(held.expires_at)}"
+    return f"{held.name}: held by {screen.plain(by + on)}, {left}{evidence}"
+
+
+def _answers(commands: tuple[Expected, ...]) -> Iterator[tuple[str, ...]]:
+    for one in commands:
+        sure = "" if one.certain else " if nothing else decides"
+        until = f", until {_time(one.until)}" if one.until is not None else ""
+        remedy = f"; {one.remedy}" if one.remedy else ""
+        needs = f"; right {', '.join(one.needs)} given" if one.success and one.needs else ""
+        yield f"  {one.command}", one.outcome, f"{one.reason}{until}{remedy}{needs}{sure}"
+
+
+def _recent(recent: tuple[Recent, ...]) -> Iterator[tuple[str, ...]]:
+    for one in recent:
+        who = "you" if one.you else one.principal
+        moved = f"revision {one.revision}" if one.revision is not None else "nothing written"
+        yield f"  {one.commit}", _time(one.time), f"{one.command} → {one.outcome}", who, moved
+
+
+def _time(when: datetime) -> str:
+    return f"{when:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,147 @@
+"""`GET /v1/why/{entity}/{key…}`: what stands in a row's way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import unquote
+
+import msgspec
+
+from treadle.engine.state import State
+from treadle.errors import InvalidInput, UnknownName
+from treadle.model.values import parse_word
+from treadle.registry import load
+from treadle.server import openapi
+from treadle.server.answers import Answer
+from treadle.server.call import Call
+from treadle.server.endpoint import Endpoint, Operation
+from treadle.text import nearest
+
+PREFIX: Final = "/v1/why/"
+
+
+async def why(call: Call) -> Answer:
+    """What stands in the way of the row that the path names: entity, then the key's values, in order."""
+    call.query(())
+    entity, *words = _segments(call)
+
+    def read(state: State) -> bytes:
+        key = _key(state, entity, words)
+        unmasked = state.roles.permits(call.caller, "admin")
+        found = load("why").why(call.service.engine, call.caller, entity, key, unmasked=unmasked)
+        return msgspec.json.encode(found.to_json())
+
+    return Answer(200, await call.read(read))
+
+
+def _segments(call: Call) -> list[str]:
+    """The parts of the path as they were sent, so that a value may hold a slash (%2F)."""
+    raw = call.scope.get("raw_path") or call.scope["path"].encode()
+    text = raw.decode("ascii", "replace").partition("?")[0]
+    at = text.find(PREFIX)
+    return [unquote(part) for part in text[at + len(PREFIX) :].split("/")]
+
+
+def _key(state: State, entity: str, words: list[str]) -> tuple[Any, ...]:
+    contract = state.require().contract
+    found = {one.name: one for one in contract.entities}
+    if entity not in found:
+        raise UnknownName(f"no such entity in contract {contract.name}{nearest(entity, found)}")
+    fields = found[entity].key
+    if len(words) != len(fields):
+        names = "/".join(f"{{{field.name}}}" for field in fields)
+        raise InvalidInput(f"write {PREFIX}{entity}/{names}; {len(words)} values were given", path="key")
+    return tuple(parse_word(field.type, word) for field, word in zip(fields, words, strict=True))
+
+
+_TIME: Final = {"type": ["string", "null"], "format": "date-time"}
+_TEXT: Final = {"type": "string"}
+_MAYBE: Final = {"type": ["string", "null"]}
+_FLAG: Final = {"type": "boolean"}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+ANSWER: Final = _object(
+    entity=_TEXT,
+    key={"type": "array"},
+    now={"type": "string", "format": "date-time"},
+    commit={"type": "integer", "minimum": 0},
+    exists=_FLAG,
+    revision={"type": "integer", "minimum": 0},
+    state=_MAYBE,
+    lease={
+        "anyOf": [
+            _object(
+                name=_TEXT,
+                holder={"enum": ["nobody", "you", "another"]},
+                expired=_FLAG,
+                expires_at=_TIME,
+                seconds={"type": "number", "minimum": 0},
+                owner={},
+                token={},
+                attempts={"type": ["integer", "null"]},
+                principal=_MAYBE,
+                instance=_MAYBE,
+                since=_TIME,
+            ),
+            {"type": "null"},
+        ]
+    },
+    commands={
+        "type": "array",
+        "items": _object(
+            command=_TEXT,
+            binding=_TEXT,
+            outcome=_TEXT,
+            success=_FLAG,
+            certain=_FLAG,
+            until=_TIME,
+            needs={"type": "array", "items": _TEXT},
+            reason=_TEXT,
+            remedy=_TEXT,
+        ),
+    },
+    reasons={"type": "array", "items": _object(code=_TEXT, text=_TEXT, until=_TIME)},
+    recent={
+        "type": "array",
+        "items": _object(
+            commit={"type": "integer", "minimum": 1},
+            time={"type": "string", "format": "date-time"},
+            command=_TEXT,
+            outcome=_TEXT,
+            success=_FLAG,
+            revision={"type": ["integer", "null"]},
+            you=_FLAG,
+            principal=_TEXT,
+            instance=_MAYBE,
+        ),
+    },
+)
+
+
+def describe(about: openapi.Described) -> Iterator[Operation]:
+    """One operation for each entity."""
+    contract = about.contract
+    if contract is None:
+        return
+    answer = openapi.json_response("What stands in its way.", ANSWER)
+    for entity in contract.entities:
+        parameters = [
+            openapi.parameter(field.name, "path", _TEXT, f"Of the key: {field.type}.", required=True)
+            for field in entity.key
+        ]
+        path = f"{PREFIX}{entity.name}/" + "/".join(f"{{{field.name}}}" for field in entity.key)
+        summary = f"What stands in the way of a row of {entity.name}."
+        yield (
+            path,
+            openapi.operation(
+                f"why{entity.name}", summary, "log", answer, parameters=parameters, also=(404,)
+            ),
+        )
+
+
+ENDPOINTS = (Endpoint("GET", PREFIX + "{row:path}", why, "What stands in a row's way.", describe=describe),)

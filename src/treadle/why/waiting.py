@@ -1,0 +1,240 @@
+"""Why nothing happens to a row: reasons, as far as the database knows them.
+
+What a worker has in its own program (its caps, its parameters, whether it runs at all) the database cannot
+know; it tells what it sees of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from treadle import queries
+from treadle.access.caller import Caller
+from treadle.engine.core import Engine
+from treadle.engine.state import State
+from treadle.errors import Denied, TreadleError
+from treadle.model import contract as c
+from treadle.model import query as q
+from treadle.model.facts import Row
+from treadle.model.ranges import holds
+from treadle.model.values import datetime_of
+from treadle.plan.answers import lease_now
+from treadle.plan.entities import EntityPlan
+from treadle.queries.frame import Frame, filters_of
+from treadle.streams import Streams
+from treadle.why.reply import Reason
+from treadle.why.tail import TAIL, Asked, Tail
+
+LETTERS: Final = 256
+"""So many dead letters of each consumer are looked through."""
+
+
+class Place(NamedTuple):
+    """Where reasons are looked for. `last` is the last revision of a row that is gone; `restricted` is true
+    for a caller who does not see all rows, and so is told nothing that others' rows show."""
+
+    engine: Engine
+    caller: Caller
+    state: State
+    plan: EntityPlan
+    row: Row | None
+    now: int
+    last: int
+    tail: Tail
+    asked: Asked
+    restricted: bool
+
+
+def reasons(place: Place) -> Iterator[Reason]:
+    """The reasons, the strongest first."""
+    row, plan = place.row, place.plan
+    if row is None:
+        gone = f"it was deleted, at revision {place.last}" if place.last else "no command has created it"
+        yield Reason("absent", f"there is no such {plan.name}: {gone}")
+        yield from _letters(place)
+        return
+    final = _final(plan, row)
+    if final is not None:
+        yield final
+    lease = lease_now(plan, row)
+    if lease is not None and lease.live(place.now) and lease.expires_at is not None:
+        text = "somebody holds its lease, and nobody else can claim it before that ends"
+        yield Reason("held", text, datetime_of(lease.expires_at))
+    elif lease is not None and lease.owner is not None and final is None:
+        yield Reason("lapsed", "its last holder's lease has run out; whoever comes next may claim it")
+    yield from _letters(place)
+    if final is None and (lease is None or not lease.live(place.now)):
+        yield from _open(place, row)
+
+
+def _final(plan: EntityPlan, row: Row) -> Reason | None:
+    workflow = plan.workflow
+    if workflow is None or not workflow.transitions:
+        return None
+    state = row.cells[plan.positions[workflow.state]]
+    if any(state in one.sources for one in workflow.transitions):
+        return None
+    return Reason("final", f"{state} is a final state of {workflow.name}: no step leads on from it")
+
+
+def _open(place: Place, row: Row) -> Iterator[Reason]:
+    """A row that could be worked on: do the queries list it, and does anybody come?"""
+    listing = list(_listings(place, row))
+    listed = [name for name, against in listing if not against]
+    if listing and not listed:
+        for name, against in listing:
+            yield _unlisted(place, row, name, against)
+        return
+    if place.plan.lease is None or place.restricted:
+        return
+    yield from _workers(place, listed)
+    yield from _caps(place, row)
+
+
+def _listings(place: Place, row: Row) -> Iterator[tuple[str, list[q.Condition]]]:
+    """Queries that workers could take rows from, each with its conditions that the row does not meet.
+
+    Only conditions on constants and the time are looked at: what a worker gives as parameters is its own.
+    """
+    secret = {field.name for field in place.plan.members if field.secret}
+    for query in _known(place):
+        member = query.rows
+        if member is None or not isinstance(member.value, q.ShapeResult):
+            continue
+        statement = query.statement(member.value.row)
+        revision = any(isinstance(one.value, q.RevisionResult) for one in member.value.members)
+        if statement.entity == place.plan.name and statement.parent is None and revision:
+            access = statement.access
+            asked = [
+                one
+                for one in (*access.fixed, *access.ranges, *access.rest)
+                if not one.when
+                and one.field not in secret
+                and all(isinstance(each, _CONSTANT) for each in one.operands)
+            ]
+            yield query.name, [one for one in asked if not _met(place, row, one)]
+
+
+_CONSTANT: Final = (c.Literal, c.Variant, c.TxTime)
+
+
+def _met(place: Place, row: Row, condition: q.Condition) -> bool:
+    filters = filters_of([condition], place.plan, {}, frozenset())
+    return bool(holds(filters(Frame({}, place.now)))(row.cells))
+
+
+def _known(place: Place) -> Iterator[q.Query]:
+    names = sorted(place.state.queries.stored)
+    for name in place.state.roles.allowed(place.caller, names, "queries"):
+        yield place.state.queries.get(name)
+
+
+def _unlisted(place: Place, row: Row, name: str, against: list[q.Condition]) -> Reason:
+    """A query does not list the row; it will by itself where only the time stands against it."""
+    due = [one for one in against if _is_due(one)]
+    if len(due) == len(against):
+        times = [row.cells[place.plan.positions[one.field]] for one in due]
+        if all(isinstance(time, int) for time in times):
+            fields = ", ".join(one.field for one in due)
+            text = f"query {name} does not list it yet: its {fields} has not come"
+            return Reason("not_due", text, datetime_of(max(times)))
+    fields = ", ".join(dict.fromkeys(one.field for one in against))
+    return Reason("not_listed", f"query {name} does not list it, because of its {fields}")
+
+
+def _is_due(condition: q.Condition) -> bool:
+    return condition.op in ("<", "<=") and isinstance(condition.operands[0], c.TxTime)
+
+
+def _workers(place: Place, listed: list[str]) -> Iterator[Reason]:
+    """Whether anybody claims rows of this kind, by the end of the log."""
+    name = place.plan.name
+    source = f" although {', '.join(listed)} lists it" if listed else ""
+    deployed = place.state.require()
+    if not place.tail.claims:
+        seen = "ever" if place.tail.whole else f"in the last {TAIL} records"
+        yield Reason(
+            "no_worker", f"no worker was seen: nobody has claimed a {name} {seen},{source}".rstrip(",")
+        )
+        return
+    newest = place.tail.claims[0]
+    if newest.contract_version != deployed.version:
+        text = (
+            f"the last claim of a {name} was under version {newest.contract_version} of the contract, and "
+            f"version {deployed.version} is active: its workers may be of another contract"
+        )
+        yield Reason("other_contract", text)
+        return
+    when = f"{newest.time:%Y-%m-%d %H:%M:%S} UTC"
+    yield Reason(
+        "waiting", f"a worker may claim it; one claimed a {name} last at {when}, commit {newest.number}"
+    )
+
+
+def _caps(place: Place, row: Row) -> Iterator[Reason]:
+    """What queries count live leases that a worker's cap could go by."""
+    lease = place.plan.lease
+    if lease is None:
+        return
+    expires = place.plan.members[lease.expires_at].name
+    for query in _known(place):
+        if not _counts_leases(query, place.plan, expires):
+            continue
+        given: dict[str, Any] = {}
+        for parameter in query.parameters:
+            at = place.plan.positions[parameter.name]
+            show = place.state.require().codec.python(place.plan.members[at].type)
+            given[parameter.name] = show(row.cells[at])
+        try:
+            page = queries.run(place.engine, queries.Call(query.name, given, place.caller))
+        except TreadleError:
+            continue  # a reason less: what cannot be counted now is not told
+        count = page.fields[query.members[0].name] if page.ok else 0
+        if count:
+            text = f"{query.name} counts {count} live {'lease' if count == 1 else 'leases'}"
+            yield Reason("cap", f"{text}: a worker with a cap of at most that waits until one ends")
+
+
+def _counts_leases(query: q.Query, plan: EntityPlan, expires: str) -> bool:
+    if len(query.members) != 1 or not all(one.name in plan.positions for one in query.parameters):
+        return False
+    value = query.members[0].value
+    if not isinstance(value, q.AggregateResult) or value.op != "count":
+        return False
+    statement = query.statement(value.row)
+    access = statement.access
+    return statement.entity == plan.name and any(
+        one.field == expires and one.op in (">", ">=") and isinstance(one.operands[0], c.TxTime)
+        for one in (*access.ranges, *access.rest)
+    )
+
+
+def _letters(place: Place) -> Iterator[Reason]:
+    """Dead letters of events that name the row's key; for whoever may consume the stream."""
+    fields = place.plan.members[: place.plan.key_count]
+    wanted = {field.name: value for field, value in zip(fields, place.asked.key, strict=True)}
+    streams = Streams(place.engine, place.caller)
+    for event in place.state.require().contract.events:
+        if not {field.name for field in event.fields}.issuperset(wanted):
+            continue
+        for one in streams.consumers(event.name):
+            if one.dead:
+                yield from _dead(streams, event.name, one.consumer, one.partition, wanted)
+
+
+def _dead(
+    streams: Streams, event: str, consumer: str, partition: Any, wanted: dict[str, Any]
+) -> Iterator[Reason]:
+    try:
+        letters = streams.dead_letters(event, consumer, partition=partition, limit=LETTERS)
+    except Denied:  # a caller of one tenant, and a consumer of all
+        return
+    for letter in letters:
+        found = letter.event.fields
+        if all(found[name] == value for name, value in wanted.items()):
+            text = (
+                f"event {letter.event.id} of {event} is a dead letter of consumer {consumer} after "
+                f"{letter.attempts} attempts; replay or drop it"
+            )
+            yield Reason("dead_letter", text)
