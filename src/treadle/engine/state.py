@@ -141,6 +141,8 @@ def initialise(tx: WriteTx, ids: Ids) -> None:
     """Give a new database its id, its first digest key and its first history incarnation."""
     if tx.setting(DATABASE) is not None:
         return
+    if tx.head().number or tx.settings(""):
+        raise DatabaseCorrupt("the database has lost its identity: the file is damaged; restore a backup")
     tx.put_setting(DATABASE, ids.token(16))
     tx.put_setting(HISTORY, b"1")
     tx.put_setting(DIGEST + "1", ids.token(32))

@@ -40,11 +40,9 @@ def verify(
     """Walk the whole history of `engine`'s database; see `treadle.Database.verify`."""
     with engine.store.read() as tx:
         walk = Walk(tx, head, progress)
-        walk.records()
-        walk.receipts()
-        walk.stored_rows()
-        walk.streams()
-        walk.graph()
+        parts = (walk.structure, walk.records, walk.receipts, walk.stored_rows, walk.streams, walk.graph)
+        for part in parts:
+            walk.attempt(part)
         return walk.report()
 
 
@@ -111,6 +109,20 @@ class Walk:
     def _problem(self, number: int | None, what: str) -> None:
         if len(self._problems) < MOST:
             self._problems.append(Problem(number, what))
+
+    def attempt(self, part: Callable[[], None]) -> None:
+        """Do a part of the work; what cannot be read there is a problem, and the other parts go on."""
+        try:
+            part()
+        except DatabaseCorrupt as error:
+            self._problem(None, error.message)
+        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+            self._problem(None, f"{part.__name__.replace('_', ' ')} cannot be read: {type(error).__name__}")
+
+    def structure(self) -> None:
+        """Ask the store what is wrong with its own structure."""
+        for what in self._tx.integrity():
+            self._problem(None, f"the file: {what}")
 
     def records(self) -> None:
         """Check number, chain and content of every record."""
@@ -293,6 +305,19 @@ class Walk:
         for entity, _ in sorted(left, key=repr)[:MOST]:
             self._problem(None, f"a row of {entity} that the log gives is not stored")
         self._stored_uniques()
+        self._stored_revisions()
+
+    def _stored_revisions(self) -> None:
+        """The last revisions of deleted rows, by which an old revision never fits a new row."""
+        for table in self._current.tables.values() if self._current else ():
+            keys = [key for entity, key in self._replay.revisions if entity == table.entity]
+            for start in range(0, len(keys), PAGE):
+                page = keys[start : start + PAGE]
+                expected = [self._replay.revisions[table.entity, key] for key in page]
+                if self._tx.last_revisions(table, page) != expected:
+                    self._problem(
+                        None, f"the last revisions of deleted rows of {table.entity} are not the log's"
+                    )
 
     def _stored_uniques(self) -> None:
         uniques = list(self._replay.uniques)

@@ -59,8 +59,11 @@ def _name(error: apsw.Error) -> str:
     return next((str(names[code]) for names in mappings if code in names), type(error).__name__)
 
 
-def translated(error: apsw.Error, system_errno: int = 0) -> TreadleError:
-    """The error to raise for one of SQLite's; `system_errno` is the operating system's, if it is known."""
+def translated(error: apsw.Error | UnicodeDecodeError, system_errno: int = 0) -> TreadleError:
+    """The error to raise for one of SQLite's, or for text that is none; `system_errno` is the operating
+    system's, if it is known."""
+    if isinstance(error, UnicodeDecodeError) or str(error).startswith("no such "):
+        return DatabaseCorrupt(_CORRUPT)  # statements ask only for what was made
     known = _BY_CLASS.get(type(error))
     if known is not None:
         return known[0](known[1])
@@ -83,7 +86,7 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise translated(error) from error
 
     return wrapper

@@ -304,7 +304,7 @@ class SqliteWalks:
                     yield True, Row(decode_u64(row[0]), decode(row[2:-1]), row[1])
                     self._db.get_autocommit()  # raises `Closed` after the end of the block
                 last = row
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise translated(error) from error
 
     @guarded

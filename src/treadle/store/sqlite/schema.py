@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Final
+from zlib import crc32
 
 import apsw
 
@@ -23,8 +24,13 @@ PAGE_BYTES: Final = 4096
 TABLES: Final = """
 CREATE TABLE treadle_settings (
   name TEXT NOT NULL PRIMARY KEY,
-  value BLOB NOT NULL
+  value BLOB NOT NULL,
+  sum INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE treadle_schema (
+  sum INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE treadle_log (
   number INTEGER PRIMARY KEY,
@@ -68,6 +74,7 @@ CREATE TABLE treadle_entries (
   space TEXT NOT NULL,
   key BLOB NOT NULL,
   value BLOB NOT NULL,
+  sum INTEGER NOT NULL,
   PRIMARY KEY (space, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -114,6 +121,18 @@ def check_marks(connection: apsw.Connection) -> bool:
     return True
 
 
+def schema_sum(connection: apsw.Connection) -> int:
+    """The CRC-32 over the definitions of all tables, indexes and views."""
+    found = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
+    return crc32("\n".join("\t".join(map(str, row)) for row in found).encode())
+
+
+def note_schema(connection: apsw.Connection) -> None:
+    """Keep the sum of the definitions as they are now; to be called after each change of them."""
+    connection.execute("DELETE FROM treadle_schema")
+    connection.execute("INSERT INTO treadle_schema (sum) VALUES (?)", (schema_sum(connection),))
+
+
 def create(connection: apsw.Connection) -> None:
     """Make an empty file a database; all or nothing."""
     connection.pragma("page_size", PAGE_BYTES)
@@ -122,6 +141,7 @@ def create(connection: apsw.Connection) -> None:
     try:
         if not check_marks(connection):
             connection.execute(TABLES)
+            note_schema(connection)
             connection.pragma("application_id", APPLICATION_ID)
             connection.pragma("user_version", FORMAT)
         connection.execute("COMMIT")

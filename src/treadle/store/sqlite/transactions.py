@@ -5,10 +5,11 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
+from zlib import crc32
 
 import apsw
 
-from treadle.errors import check
+from treadle.errors import DatabaseCorrupt, check
 from treadle.model.facts import Key, Range, Row, RowChange, UniqueRef
 from treadle.model.packing import pack, unpack
 from treadle.ports.store import Head, LogEntry, QuadText, StoredEvent, Table
@@ -17,6 +18,7 @@ from treadle.store.handle import ENDED, NO_RECORD, check_built, check_follows, c
 from treadle.store.sqlite.cells import decode_u64, encode_u64
 from treadle.store.sqlite.failures import guarded, translated
 from treadle.store.sqlite.queries import SqliteWalks
+from treadle.store.sqlite.schema import note_schema, schema_sum
 from treadle.store.sqlite.statements import (
     Mask,
     TableStatements,
@@ -29,8 +31,8 @@ from treadle.store.sqlite.tallies import tally
 from treadle.store.sqlite.views import quoted
 
 _HEAD: Final = "SELECT number, time, hash FROM treadle_log ORDER BY number DESC LIMIT 1"
-_SETTING: Final = "SELECT value FROM treadle_settings WHERE name = ?"
-_SETTINGS: Final = "SELECT name, value FROM treadle_settings WHERE name >= ? ORDER BY name"
+_SETTING: Final = "SELECT value, sum FROM treadle_settings WHERE name = ?"
+_SETTINGS: Final = "SELECT name, value, sum FROM treadle_settings WHERE name >= ? ORDER BY name"
 _TOMBSTONE: Final = "SELECT ?, revision FROM treadle_tombstones WHERE entity = ? AND key = ?"
 _HOLDER: Final = "SELECT ?, key FROM treadle_uniques WHERE entity = ? AND name = ? AND entry = ?"
 _RECEIPT: Final = "SELECT ?, number FROM treadle_receipts WHERE identity = ?"
@@ -55,8 +57,14 @@ _PARTITION: Final = (
     "FROM treadle_events INDEXED BY treadle_events_by_partition "
     "WHERE name = ? AND partition = ? AND (number, ordinal) > (?, ?) ORDER BY number, ordinal LIMIT ?"
 )
-_ENTRIES: Final = "SELECT key, value FROM treadle_entries WHERE space = ? AND key >= ? ORDER BY key LIMIT ?"
-_ENTRY: Final = "SELECT ?, value FROM treadle_entries WHERE space = ? AND key = ?"
+_ENTRIES: Final = (
+    "SELECT key, value, sum FROM treadle_entries WHERE space = ? AND key >= ? ORDER BY key LIMIT ?"
+)
+_ENTRY: Final = "SELECT ?, key, value, sum FROM treadle_entries WHERE space = ? AND key = ?"
+_SUMS: Final = (
+    "SELECT CAST(name AS BLOB), value, sum FROM treadle_settings "
+    "UNION ALL SELECT key, value, sum FROM treadle_entries"
+)
 _QUADS: Final = "SELECT subject, predicate, object, graph FROM treadle_quads"
 _GRAPHS: Final = "SELECT name FROM treadle_graphs ORDER BY name"
 
@@ -73,9 +81,9 @@ _BIND: Final = "INSERT INTO treadle_receipts (identity, number) VALUES (?, ?)"
 _PRUNE: Final = "INSERT OR REPLACE INTO treadle_receipts (identity, number) VALUES (?, ?)"
 _EMIT: Final = "INSERT INTO treadle_events (number, ordinal, name, partition, data) VALUES (?, ?, ?, ?, ?)"
 _UNEMIT: Final = "DELETE FROM treadle_events WHERE name = ? AND number = ? AND ordinal = ?"
-_ENTER: Final = "INSERT OR REPLACE INTO treadle_entries (space, key, value) VALUES (?, ?, ?)"
+_ENTER: Final = "INSERT OR REPLACE INTO treadle_entries (space, key, value, sum) VALUES (?, ?, ?, ?)"
 _LEAVE: Final = "DELETE FROM treadle_entries WHERE space = ? AND key = ?"
-_PUT: Final = "INSERT OR REPLACE INTO treadle_settings (name, value) VALUES (?, ?)"
+_PUT: Final = "INSERT OR REPLACE INTO treadle_settings (name, value, sum) VALUES (?, ?, ?)"
 _DROP: Final = "DELETE FROM treadle_settings WHERE name = ?"
 _ADD_QUAD: Final = (
     "INSERT OR IGNORE INTO treadle_quads (subject, predicate, object, graph) VALUES (?, ?, ?, ?)"
@@ -85,6 +93,25 @@ _REMOVE_QUAD: Final = (
 )
 _ADD_GRAPH: Final = "INSERT OR IGNORE INTO treadle_graphs (name) VALUES (?)"
 _REMOVE_GRAPH: Final = "DELETE FROM treadle_graphs WHERE name = ?"
+
+
+def _sum(name: bytes, value: bytes) -> int:
+    """The checksum that a setting or an entry is stored with: no other part of the file vouches for it."""
+    return crc32(value, crc32(name))
+
+
+def _sound(name: bytes, value: bytes, stored: int) -> bytes:
+    """The value, if it is what was stored under the name; raises `DatabaseCorrupt`."""
+    if _sum(name, value) != stored:
+        raise DatabaseCorrupt(
+            f"{_shown(name)} is not as it was written: the file is damaged; restore a backup"
+        )
+    return value
+
+
+def _shown(name: bytes) -> str:
+    """A setting's name, or an entry's key, as a message calls it."""
+    return ascii(name[:40].decode("latin-1"))
 
 
 class Shared:
@@ -135,7 +162,14 @@ class SqliteRead(SqliteWalks):
 
     @guarded
     def integrity(self) -> list[str]:
-        return [text for (text,) in self._db.execute("PRAGMA integrity_check(20)") if text != "ok"]
+        found = [text for (text,) in self._db.execute("PRAGMA integrity_check(20)") if text != "ok"]
+        sums = self._db.execute("SELECT sum FROM treadle_schema").fetchall()
+        if sums != [(schema_sum(self._db),)]:
+            found.append("the definitions of tables, indexes and views are not those that were made")
+        for name, value, stored in self._db.execute(_SUMS):
+            if _sum(name, value) != stored and len(found) < 20:
+                found.append(f"{_shown(name)} is not as it was written")
+        return found
 
     @guarded
     def head(self) -> Head:
@@ -145,16 +179,16 @@ class SqliteRead(SqliteWalks):
 
     @guarded
     def setting(self, name: str) -> bytes | None:
-        found: tuple[bytes] | None = self._db.execute(_SETTING, (name,)).fetchone()
-        return None if found is None else found[0]
+        found: tuple[bytes, int] | None = self._db.execute(_SETTING, (name,)).fetchone()
+        return None if found is None else _sound(name.encode(), *found)
 
     @guarded
     def settings(self, prefix: str) -> dict[str, bytes]:
         found = {}
-        for name, value in self._db.execute(_SETTINGS, (prefix,)):
+        for name, value, stored in self._db.execute(_SETTINGS, (prefix,)):
             if not name.startswith(prefix):
                 break
-            found[name] = value
+            found[name] = _sound(name.encode(), value, stored)
         return found
 
     @guarded
@@ -233,7 +267,7 @@ class SqliteRead(SqliteWalks):
             for row in self._stepped(text, bindings):
                 yield row
                 self._db.get_autocommit()  # raises `Closed` after the end of the block
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise translated(error) from error
 
     @guarded
@@ -253,18 +287,18 @@ class SqliteRead(SqliteWalks):
         # The least key after `after` is it and a zero byte.
         first = prefix if after is None or after < prefix else after + b"\x00"
         found = []
-        for key, value in self._db.execute(_ENTRIES, (space, first, limit)):
+        for key, value, stored in self._db.execute(_ENTRIES, (space, first, limit)):
             if not key.startswith(prefix):
                 break
-            found.append((key, value))
+            found.append((key, _sound(key, value, stored)))
         return found
 
     @guarded
     def entries_at(self, space: str, keys: Sequence[bytes]) -> list[bytes | None]:
         found: list[bytes | None] = [None] * len(keys)
         bindings = [(place, space, key) for place, key in enumerate(keys)]
-        for place, value in self._db.executemany(_ENTRY, bindings):
-            found[place] = value
+        for place, key, value, stored in self._db.executemany(_ENTRY, bindings):
+            found[place] = _sound(key, value, stored)
         return found
 
     def quads(self) -> Iterator[QuadText]:
@@ -390,7 +424,7 @@ class SqliteWrite(SqliteRead):
         # The last change of a key counts; then the order between keys does not matter.
         final = dict(changes)
         gone = [(space, key) for key, value in final.items() if value is None]
-        put = [(space, key, value) for key, value in final.items() if value is not None]
+        put = [(space, key, value, _sum(key, value)) for key, value in final.items() if value is not None]
         if gone:
             self._db.executemany(_LEAVE, gone)
         if put:
@@ -401,7 +435,7 @@ class SqliteWrite(SqliteRead):
         if value is None:
             self._db.execute(_DROP, (name,))
         else:
-            self._db.execute(_PUT, (name, value))
+            self._db.execute(_PUT, (name, value, _sum(name.encode(), value)))
 
     @guarded
     def create_table(self, table: Table, *, hidden: bool = False) -> None:
@@ -410,6 +444,7 @@ class SqliteWrite(SqliteRead):
     def _define(self, texts: Sequence[str]) -> None:
         for text in texts:
             self._db.execute(text, can_cache=False)
+        note_schema(self._db)
 
     @guarded
     def alter_table(self, before: Table, after: Table) -> None:
