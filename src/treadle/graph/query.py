@@ -20,6 +20,7 @@ from treadle.errors import SparqlError, SparqlLimit, check
 from treadle.graph.convert import kept_term_of, quad_of, to_ox, to_ox_quad
 from treadle.graph.dataset import Index
 from treadle.graph.evaluation import Stopped, given_up, never, release
+from treadle.graph.rdfxml import written
 from treadle.graph.sparql import limits
 from treadle.graph.sparql.cursor import Cursor
 from treadle.graph.sparql.emit import Emitter
@@ -230,15 +231,20 @@ class Query:
 
         Args:
             index: the dataset.
-            format: a key of `RESULT_FORMATS` for SELECT and ASK, of `GRAPH_FORMATS` for the others.
+            format: a key of `RESULT_FORMATS` for SELECT and ASK; a key of `GRAPH_FORMATS`, or `rdfxml`, for
+                the others.
             stopped: asked now and then whether to end.
             most: how many bytes the answer may have.
 
         Raises:
             ValueError: the form of the query has no such format.
-            SparqlSyntax, SparqlLimit, SparqlError: as for `run`.
+            SparqlSyntax, SparqlLimit, SparqlError: as for `run`; code `not_acceptable` where RDF/XML cannot
+                write the answer.
         """
         solutions = self.form in ("select", "ask")
+        if format == "rdfxml" and not solutions:
+            found = self.run(index, stopped=stopped)
+            return written(to_ox_quad(quad).triple for quad in (found if isinstance(found, Triples) else ()))
         chosen = _chosen(RESULT_FORMATS if solutions else GRAPH_FORMATS, format)
         output = _Output(stopped, most)
         try:

@@ -11,6 +11,7 @@ from treadle.errors import DiskFull, InvalidInput, StoreError
 from treadle.graph.convert import to_ox_graph
 from treadle.graph.dataset import Index
 from treadle.graph.load import FORMATS
+from treadle.graph.rdfxml import written
 from treadle.graph.terms import Quad
 from treadle.graph.view import Graph
 
@@ -35,9 +36,12 @@ def writer(format: str, graph: Graph) -> Callable[[Index], bytes]:
         raise ValueError(f"no format {format!r}; there are {', '.join(FORMATS)}")
     if format in WHOLE and graph is not None:
         raise ValueError(f"{format} writes the whole dataset; ask for turtle or ntriples for one graph")
-    source: dict[str, Any] = {} if format in WHOLE else {"from_graph": to_ox_graph(graph)}
+    place = to_ox_graph(graph)
+    source: dict[str, Any] = {} if format in WHOLE else {"from_graph": place}
 
     def write(index: Index) -> bytes:
+        if format == "rdfxml":
+            return written(quad.triple for quad in index.store.quads_for_pattern(None, None, None, place))
         return index.store.dump(format=FORMATS[format], **source) or b""
 
     return write

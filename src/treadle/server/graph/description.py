@@ -36,5 +36,4 @@ async def describe(call: Call) -> Answer:
         quad.triple for quad in ox.parse(DOCUMENT, FORMATS["turtle"], base_iri=parameters.base_of(call))
     ]
     body = ox.serialize(triples, format=FORMATS[offer.format], prefixes={"sd": SD}) or b""
-    media = f"{offer.type}; charset=utf-8" if offer.type.startswith("text/") else offer.type
-    return Answer(200, body, media, VARY)
+    return Answer(200, body, offer.header, VARY)

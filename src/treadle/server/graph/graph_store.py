@@ -69,8 +69,7 @@ async def get(call: Call) -> Answer:
     headers: Headers = (*VARY, (b"etag", tag.encode()))
     if _named(call.header(b"if-none-match"), tag):
         return Answer(304, b"", offer.type, headers)
-    media = f"{offer.type}; charset=utf-8" if offer.type.startswith("text/") else offer.type
-    return Answer(200, body, media, headers)
+    return Answer(200, body, offer.header, headers)
 
 
 async def put(call: Call) -> Answer:

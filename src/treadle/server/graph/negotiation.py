@@ -20,8 +20,20 @@ class Offer(NamedTuple):
 
     @property
     def type(self) -> str:
-        """The media type that the answer carries."""
+        """The media type that it is known by; the others must be asked for by name."""
         return self.media[0]
+
+
+class Chosen(NamedTuple):
+    """The form that an answer takes, and the media type that it carries."""
+
+    format: str
+    type: str
+
+    @property
+    def header(self) -> str:
+        """Its Content-Type."""
+        return f"{self.type}; charset=utf-8" if self.type.startswith("text/") else self.type
 
 
 RESULTS: Final = (
@@ -41,13 +53,13 @@ GRAPHS: Final = (
 """What CONSTRUCT, DESCRIBE and a graph can answer."""
 
 
-def chosen(call: Call, offers: Sequence[Offer]) -> Offer:
+def chosen(call: Call, offers: Sequence[Offer]) -> Chosen:
     """The offer that the client likes best; of those it likes alike, the first.
 
     Raises `RequestError` (`not_acceptable`) that lists what there is.
     """
     header = call.headers.get(b"accept")
-    found = offers[0] if header is None else best(header, tuple(offers))
+    found = Chosen(offers[0].format, offers[0].type) if header is None else best(header, tuple(offers))
     if found is None:
         raise RequestError(
             f"this answer comes as {', '.join(offer.type for offer in offers)}; accept one of them",
@@ -57,14 +69,15 @@ def chosen(call: Call, offers: Sequence[Offer]) -> Offer:
 
 
 @lru_cache(maxsize=512)
-def best(header: bytes, offers: tuple[Offer, ...]) -> Offer | None:
+def best(header: bytes, offers: tuple[Offer, ...]) -> Chosen | None:
     """The best offer for an Accept header, None where it rules all of them out."""
     ranges = [_Range.read(item) for item in _split(header.decode("latin-1").lower())]
     found, most = None, 0.0
     for offer in offers:
-        quality = max(_quality(ranges, media) for media in offer.media)
-        if quality > most:
-            found, most = offer, quality
+        for media in offer.media:
+            quality = _quality(ranges, media, least=0 if media == offer.type else 2)
+            if quality > most:
+                found, most = Chosen(offer.format, media), quality
     return found
 
 
@@ -95,11 +108,11 @@ class _Range(NamedTuple):
         return {"*/*": 0, f"{media.partition('/')[0]}/*": 1, media: 2}.get(self.kind, -1)
 
 
-def _quality(ranges: Sequence[_Range], media: str) -> float:
-    """What the range that names a media type most closely says of it."""
+def _quality(ranges: Sequence[_Range], media: str, least: int) -> float:
+    """What the range that names a media type most closely, at least so closely, says of it."""
     ranked = [(one.rank(media), one.quality) for one in ranges]
     rank, quality = max(ranked, default=(-1, 0.0))
-    return quality if rank >= 0 else 0.0
+    return quality if rank >= least else 0.0
 
 
 def _split(header: str) -> list[str]:

@@ -69,7 +69,7 @@ async def answer(call: Call, text: str, values: Values) -> Answer:
             lambda index, stopped: query.serialized(index, offer.format, stopped=stopped),
             service.options.request_seconds,
         )
-        return offer.type, body
+        return offer.header, body
 
     media, body = await service.query_thread(ask)
-    return Answer(200, body, f"{media}; charset=utf-8" if media.startswith("text/") else media, VARY)
+    return Answer(200, body, media, VARY)
