@@ -80,29 +80,33 @@ def test_an_update_in_a_form(filled: GraphServer) -> None:
     assert filled.update(named, **{"using-named-graph-uri": G}).json()["asserted"] == 1
 
 
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+LATIN = {"content-type": "application/sparql-update; charset=latin-1"}
+DEEP = b"INSERT { ?s ?p 1 } WHERE { " + b"{" * 200 + b"}" * 200 + b"}"
+USING = {"update": "DELETE { ?s ?p ?o } USING <urn:g> WHERE { ?s ?p ?o }", "using-graph-uri": G}
+WITH = {"update": "WITH <urn:g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", "using-named-graph-uri": G}
+
+
 @pytest.mark.parametrize(
     ("request_", "status", "code"),
     [
         ({"content": b"INSERT { ?x }", "headers": UPDATE}, 400, "sparql_syntax"),
         ({"content": b"LOAD <http://127.0.0.1:1/x>", "headers": UPDATE}, 400, "sparql_syntax"),
         ({"content": b"INSERT DATA { <urn:s> <urn:p> '\xff' }", "headers": UPDATE}, 400, "malformed"),
-        ({"content": b"", "headers": {"content-type": "application/sparql-update; charset=latin-1"}}, 400, "malformed"),
-        ({"content": b"INSERT DATA {}", "headers": {"content-type": "text/plain"}}, 415, "unsupported_media_type"),
+        ({"content": b"", "headers": LATIN}, 400, "malformed"),
+        ({"content": b"x", "headers": {"content-type": "text/plain"}}, 415, "unsupported_media_type"),
         ({"content": b"INSERT DATA {}"}, 415, "unsupported_media_type"),
         ({"content": b"x", "headers": UPDATE | {"content-encoding": "gzip"}}, 415, "unsupported_media_type"),
         ({"data": {"query": "ASK {}"}}, 400, "malformed"),
         ({"data": {"update": ["CLEAR ALL", "CLEAR ALL"]}}, 400, "malformed"),
-        ({"content": b"update=%FF", "headers": {"content-type": "application/x-www-form-urlencoded"}}, 400, "malformed"),
-        ({"data": {"update": "DELETE { ?s ?p ?o } USING <urn:g> WHERE { ?s ?p ?o }", "using-graph-uri": G}}, 400,
-         "sparql_syntax"),
-        ({"data": {"update": "WITH <urn:g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", "using-named-graph-uri": G}}, 400,
-         "sparql_syntax"),
+        ({"content": b"update=%FF", "headers": FORM}, 400, "malformed"),
+        ({"data": USING}, 400, "sparql_syntax"),
+        ({"data": WITH}, 400, "sparql_syntax"),
         ({"data": {"update": "CLEAR ALL", "using-graph-uri": "relative"}}, 400, "malformed"),
         ({"content": b"CLEAR ALL " + b"#" * 17_000_000, "headers": UPDATE}, 413, "too_large"),
-        ({"content": b"INSERT { ?s ?p 1 } WHERE { " + b"{" * 200 + b"}" * 200 + b"}", "headers": UPDATE}, 400,
-         "sparql_limit"),
+        ({"content": DEEP, "headers": UPDATE}, 400, "sparql_limit"),
     ],
-)  # fmt: skip
+)
 def test_updates_that_are_refused(
     filled: GraphServer, request_: dict[str, Any], status: int, code: str
 ) -> None:
