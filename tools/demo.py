@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = ("work_queue", "signed_release")
+EXAMPLES = ("work_queue", "agent_fleet", "signed_release")
 
 NEXT = """
 What you saw ran from these folders, in one file and without a server. To look around:
