@@ -55,6 +55,7 @@ def test_stubs_are_dropped_from_the_earliest_on(tx):
     tx.write_receipts([(identity(number), number) for number in range(1, 9)])
     tx.write_receipts([(identity(number), -number) for number in (1, 3, 4, 5, 7)])
     assert (tx.count_stubs(0), tx.count_stubs(5), tx.count_stubs(9)) == (0, 4, 5)
+    assert sorted(tx.stubs(4)) == [(identity(number), number) for number in (1, 3, 4)]
     assert tx.drop_stubs(5, 2) == (2, 3)
     assert tx.receipts(list(map(identity, range(1, 9)))) == [None, 2, None, -4, -5, 6, -7, 8]
     assert tx.drop_stubs(5, 2) == (2, 5)

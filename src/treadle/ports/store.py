@@ -148,6 +148,9 @@ class ReadTx(Protocol):
     def count_stubs(self, last: int) -> int:
         """How many stubs there are of records up to `last`."""
 
+    def stubs(self, last: int) -> Iterator[tuple[bytes, int]]:
+        """The stubs of records up to `last`, each with its record's number, in any order."""
+
     def log(self, first: int, last: int) -> Iterator[LogEntry]:
         """Log records with first <= number <= last, in order."""
 

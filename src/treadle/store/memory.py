@@ -176,6 +176,11 @@ class MemoryRead(MemoryWalks):
     def count_stubs(self, last: int) -> int:
         return sum(-last <= number < 0 for _, number in self._data.receipts.items(self._sequence))
 
+    def stubs(self, last: int) -> Iterator[tuple[bytes, int]]:
+        for identity, number in self._each(self._data.receipts.items(self._sequence)):
+            if -last <= number < 0:
+                yield identity, -number
+
     def log(self, first: int, last: int) -> Iterator[LogEntry]:
         for number, entry in self._each(self._data.log.items(self._sequence, start=first)):
             if number > last:

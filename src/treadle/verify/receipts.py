@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
+from zlib import crc32
 
 from treadle.engine import retained
 from treadle.model import canonical
@@ -16,7 +17,8 @@ from treadle.ports.store import ReadTx
 class ReceiptCheck:
     """Follows the idempotency keys of a history. Each method gives what does not agree, as sentences.
 
-    `keys` are the numbers of the records that have a key, in order; `pruned` and `dropped` the records up to
+    `keys` are the numbers of the records that have a key, in order, `sums` the CRC-32 of their identities;
+    `pruned` and `dropped` the records up to
     which receipts became stubs and stubs were dropped, as far as the log has said it.
     """
 
@@ -25,17 +27,31 @@ class ReceiptCheck:
         self._pruned = retained.receipts(tx)
         self._dropped = retained.stubs(tx)
         self.keys = array("Q")
+        self.sums = array("Q")
+        self._begun = 0
         self.pruned = 0
         self.dropped = 0
 
     def begin(self, pruned: int, dropped: int) -> None:
-        """Go on from a state that a log begins with; `keys` are added by the caller."""
+        """Go on from a state that a log begins with, of which `add` tells the keys."""
         self.pruned, self.dropped = pruned, dropped
+
+    def add(self, *keys: int) -> None:
+        """Keys of records that are no part of the log any more: a number, a sum, and so on."""
+        self.keys.extend(keys[::2])
+        self.sums.extend(keys[1::2])
+        self._begun = len(self.keys)
+
+    def after(self, number: int) -> Iterator[tuple[int, int]]:
+        """The keys of records after a number, each with its sum."""
+        first = bisect_right(self.keys, number)
+        return zip(self.keys[first:], self.sums[first:], strict=True)
 
     def judge(self, stored: LogRecord) -> Iterator[str]:
         """A record: its own receipt, and what it says was pruned."""
         if stored.identity is not None:
             self.keys.append(stored.number)
+            self.sums.append(crc32(stored.identity))
             if not self._right(stored.number, self._tx.receipts([stored.identity])[0]):
                 yield "its idempotency receipt is missing or names another record"
         if stored.kind == retained.KIND and stored.name in ("receipts", "stubs"):
@@ -70,6 +86,17 @@ class ReceiptCheck:
             yield "receipts are marked as pruned up to another record than the log says"
         stubs = self._between(self.dropped, self.pruned)
         receipts = len(self.keys) - bisect_right(self.keys, self.pruned)
+        yield from self._without_records()
         found = self._tx.count_receipts()
         if found != (receipts, stubs):
             yield f"{found[0]} receipts and {found[1]} stubs are stored, the log gives {receipts} and {stubs}"
+
+    def _without_records(self) -> Iterator[str]:
+        """The stubs whose records are gone: only the state that the log begins with vouches for them."""
+        if not self._begun:
+            return
+        known = dict(zip(self.keys[: self._begun], self.sums, strict=False))
+        for identity, number in self._tx.stubs(self.keys[self._begun - 1]):
+            if known.get(number) != crc32(identity):
+                yield f"the stub of record {number}, which was pruned, is not that of its key"
+                return

@@ -10,10 +10,8 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
-from array import array
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from treadle.engine.retained import Snapshot
@@ -30,7 +28,7 @@ SPACE: Final = "snapshot"
 PART_BYTES: Final = 256 * KIB
 DOMAIN: Final = b"treadle.snapshot/v1\n"
 _LENGTH: Final = struct.Struct(">I")
-_NUMBERS: Final = 1_000
+_KEYS: Final = 1_000
 
 
 def part_key(number: int, part: int = 0) -> bytes:
@@ -52,9 +50,9 @@ def encoded(replay: Replay, receipts: ReceiptCheck, deployed: Deployed | None) -
 
 def _items(replay: Replay, receipts: ReceiptCheck, deployed: Deployed | None) -> Iterator[bytes]:
     yield pack(("receipts", receipts.pruned, receipts.dropped))
-    numbers = iter(receipts.keys[bisect_right(receipts.keys, receipts.dropped) :])
-    while some := tuple(islice(numbers, _NUMBERS)):
-        yield pack(("keys", *some))
+    keys = receipts.after(receipts.dropped)
+    while some := tuple(islice(keys, _KEYS)):
+        yield pack(("keys", *chain.from_iterable(some)))
     yield from sorted(_rows(replay, deployed))
     yield from sorted(
         pack(("revision", entity, pack(key), revision))
@@ -115,7 +113,7 @@ def load(parts: Iterable[bytes], replay: Replay, receipts: ReceiptCheck, deploye
     """Put a stored state where a walk would have come to; raises `DatabaseCorrupt`."""
     take: dict[Any, Callable[..., None]] = {
         "receipts": receipts.begin,
-        "keys": lambda *numbers: receipts.keys.extend(array("Q", numbers)),
+        "keys": receipts.add,
         "row": lambda *row: _take_row(replay, deployed, *row),
         "revision": lambda entity, key, revision: replay.revisions.update({(entity, unpack(key)): revision}),
         "unique": lambda entity, name, values, key: replay.uniques.update(

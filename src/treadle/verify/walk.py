@@ -116,7 +116,7 @@ class Walk:
             part()
         except DatabaseCorrupt as error:
             self._problem(None, error.message)
-        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             self._problem(None, f"{part.__name__.replace('_', ' ')} cannot be read: {type(error).__name__}")
 
     def structure(self) -> None:

@@ -46,6 +46,7 @@ _STUB: Final = (
     "WHERE number BETWEEN -? AND -1 ORDER BY number DESC LIMIT 2 OFFSET ?"
 )
 _STUBS: Final = "SELECT count(*) FROM treadle_receipts WHERE number BETWEEN -? AND -1"
+_ALL_STUBS: Final = "SELECT identity, -number FROM treadle_receipts WHERE number BETWEEN -? AND -1"
 _DROP_STUBS: Final = "DELETE FROM treadle_receipts WHERE number BETWEEN -? AND -1"
 _LOG: Final = "SELECT number, time, hash, data FROM treadle_log WHERE number BETWEEN ? AND ? ORDER BY number"
 _EVENTS: Final = (
@@ -102,15 +103,24 @@ def _sum(name: bytes, value: bytes) -> int:
 
 def _sound(name: bytes, value: bytes, stored: int) -> bytes:
     """The value, if it is what was stored under the name; raises `DatabaseCorrupt`."""
-    if _sum(name, value) != stored:
-        raise DatabaseCorrupt(
-            f"{_shown(name)} is not as it was written: the file is damaged; restore a backup"
-        )
+    if not _holds(name, value, stored):
+        raise _damaged(_shown(name))
     return value
 
 
-def _shown(name: bytes) -> str:
+def _holds(name: Any, value: Any, stored: Any) -> bool:
+    """Whether a value is what was stored under a name; damage can make anything of either."""
+    return isinstance(name, bytes) and isinstance(value, bytes) and _sum(name, value) == stored
+
+
+def _damaged(what: str) -> DatabaseCorrupt:
+    return DatabaseCorrupt(f"{what} is not as it was written: the file is damaged; restore a backup")
+
+
+def _shown(name: Any) -> str:
     """A setting's name, or an entry's key, as a message calls it."""
+    if not isinstance(name, bytes):
+        return "a setting or an entry"
     return ascii(name[:40].decode("latin-1"))
 
 
@@ -167,13 +177,15 @@ class SqliteRead(SqliteWalks):
         if sums != [(schema_sum(self._db),)]:
             found.append("the definitions of tables, indexes and views are not those that were made")
         for name, value, stored in self._db.execute(_SUMS):
-            if _sum(name, value) != stored and len(found) < 20:
+            if not _holds(name, value, stored) and len(found) < 20:
                 found.append(f"{_shown(name)} is not as it was written")
         return found
 
     @guarded
     def head(self) -> Head:
         for row in self._db.execute(_HEAD):
+            if tuple(map(type, row)) != (int, int, bytes):
+                raise _damaged("the log's last record")
             return Head(*row)
         return NO_RECORD
 
@@ -186,6 +198,8 @@ class SqliteRead(SqliteWalks):
     def settings(self, prefix: str) -> dict[str, bytes]:
         found = {}
         for name, value, stored in self._db.execute(_SETTINGS, (prefix,)):
+            if type(name) is not str:
+                raise _damaged("a setting")
             if not name.startswith(prefix):
                 break
             found[name] = _sound(name.encode(), value, stored)
@@ -257,6 +271,9 @@ class SqliteRead(SqliteWalks):
         ((count,),) = self._db.execute(_STUBS, (last,))
         return int(count)
 
+    def stubs(self, last: int) -> Iterator[tuple[bytes, int]]:
+        yield from self._each(_ALL_STUBS, (last,))
+
     def log(self, first: int, last: int) -> Iterator[LogEntry]:
         for row in self._each(_LOG, (first, last)):
             yield LogEntry(*row)
@@ -288,6 +305,8 @@ class SqliteRead(SqliteWalks):
         first = prefix if after is None or after < prefix else after + b"\x00"
         found = []
         for key, value, stored in self._db.execute(_ENTRIES, (space, first, limit)):
+            if type(key) is not bytes:
+                raise _damaged("an entry")
             if not key.startswith(prefix):
                 break
             found.append((key, _sound(key, value, stored)))
