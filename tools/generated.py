@@ -48,6 +48,7 @@ GENERATED: tuple[Generated, ...] = (
     ),
     Generated("tools.reference:command_page", ("docs/reference/cli.md",)),
     Generated("tools.http_reference:http_page", ("docs/reference/http.md",)),
+    Generated("tools.textmate:files", ("editors/riff.tmLanguage.json", "editors/riffq.tmLanguage.json")),
     Generated("treadle.riff.generate:files", ("src/treadle/riff/riff.table.json",)),
     Generated("treadle.riff.migrating.generate:files", ("src/treadle/riff/migrating/migrating.table.json",)),
     Generated(
