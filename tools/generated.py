@@ -50,6 +50,7 @@ GENERATED: tuple[Generated, ...] = (
     Generated("tools.http_reference:http_page", ("docs/reference/http.md",)),
     Generated("tools.textmate:files", ("editors/riff.tmLanguage.json", "editors/riffq.tmLanguage.json")),
     Generated("treadle.riff.generate:files", ("src/treadle/riff/riff.table.json",)),
+    Generated("tools.clients:files", ("examples/generated_client/queue_client.py",)),
     Generated("treadle.riff.migrating.generate:files", ("src/treadle/riff/migrating/migrating.table.json",)),
     Generated(
         "tools.diagnostics:pages", tuple(f"docs/reference/diagnostics/{name}.md" for name in DIAGNOSTICS)

@@ -22,7 +22,8 @@ from tests.support.shared import ROOT
 from tests.typing.programs import PYTHON
 from treadle.scaffold import create
 
-MODULES = ("names_client.py", "work_client.py", "shop_client.py", "queue_client.py", "pages_client.py")
+EXAMPLE = ("printer.py", "queue_client.py")
+MODULES = ("names_client.py", "work_client.py", "shop_client.py", "printing_client.py", "pages_client.py")
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in zip(MODULES, texts, strict=True):
         (made / name).write_text(text, encoding="utf-8")
     (made / "program.py").write_text(PYTHON, encoding="utf-8")
+    for name in EXAMPLE:
+        shutil.copy(ROOT / "examples/generated_client" / name, made / name)
     return made
 
 
@@ -66,7 +69,7 @@ def test_mypy_strict(folder: Path) -> None:
         "--cache-dir",
         str(folder / ".mypy"),
     ]
-    command += ["--config-file", os.devnull, "--follow-imports=silent", *MODULES, "program.py"]
+    command += ["--config-file", os.devnull, "--follow-imports=silent", *MODULES, *EXAMPLE, "program.py"]
     done = subprocess.run(
         command,
         cwd=folder,
@@ -92,7 +95,7 @@ def test_pyright_strict(folder: Path) -> None:
         "venvPath": str(Path(sys.prefix).parent),
         "venv": Path(sys.prefix).name,
         "extraPaths": [str(ROOT / "src")],
-        "include": [*MODULES, "program.py"],
+        "include": [*MODULES, *EXAMPLE, "program.py"],
         "reportUnusedExpression": False,
         "reportUnusedImport": False,
     }

@@ -14,6 +14,7 @@ from treadle.model import contract as c
 from treadle.model import query as q
 from treadle.model import types as t
 
+WIDTH = 110
 _DATACLASS = "@_dataclass(frozen=True, slots=True, kw_only=True)"
 _HEAD = '''"""A typed client of contract {name}, version {version}.
 
@@ -148,11 +149,16 @@ def _events(events: Sequence[c.Event], names: PythonNames) -> Iterator[str]:
 
 
 def _alias(name: str, members: Sequence[str]) -> str:
-    line = f"{name}: _TypeAlias = {' | '.join(members)}"
-    if len(line) <= 100:
+    """A union as a formatter would lay it out."""
+    whole = " | ".join(members)
+    line = f"{name}: _TypeAlias = {whole}"
+    if len(line) <= WIDTH:
         return line
-    first, *rest = members
-    return "\n".join([f"{name}: _TypeAlias = (", f"    {first}", *(f"    | {one}" for one in rest), ")"])
+    inside = [f"    {whole}"]
+    if len(inside[0]) > WIDTH:
+        first, *rest = members
+        inside = [f"    {first}", *(f"    | {one}" for one in rest)]
+    return "\n".join([f"{name}: _TypeAlias = (", *inside, ")"])
 
 
 # Commands.

@@ -43,7 +43,8 @@ def _by_code() -> dict[str, type[TreadleError]]:
     for each in _classes(TreadleError):
         if "default" in vars(each):
             found.setdefault(each.default, each)
-    return found | _FURTHER
+    found |= _FURTHER
+    return {code: found.get(code, errors.RequestError) for code in CODES}
 
 
 CLASSES: Final = _by_code()
