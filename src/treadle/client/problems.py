@@ -11,6 +11,8 @@ from treadle.errors import CODES, TreadleError
 Problem = Mapping[str, Any]
 
 _FURTHER: Final[dict[str, type[TreadleError]]] = {
+    "internal": errors.Internal,
+    "malformed": errors.Malformed,
     "unauthenticated": errors.Denied,
     "version_conflict": errors.ContractMismatch,
     "contract_incompatible": errors.ContractError,
