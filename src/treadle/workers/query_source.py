@@ -24,8 +24,15 @@ SECOND: Final = 1_000_000
 PAGES: Final = 16
 """So many pages in which nothing can be tried are turned before the worker waits."""
 
-_CROWDED: Final = 0.15
-"""With a larger share of claims lost, workers are in each other's way."""
+# How workers of one query keep out of each other's way. `python -m bench workers` is what these come from.
+_CROWDED: Final = 0.05
+"""With a larger share of a batch lost, somebody else is at work here: look farther, and at a new page."""
+_SPREAD: Final = 8.0
+"""How much farther then."""
+_CALM: Final = 0.98
+"""How much nearer after a batch without a loss."""
+_PORTION: Final = 8
+"""Spread over a window of rows, a worker claims at most this share of a page at once: 8 in a window."""
 
 
 class _Columns(NamedTuple):
@@ -54,6 +61,7 @@ class QuerySource:
         self._page: list[Item] = []
         self._cursor: str | None = None
         self._window = 1.0
+        self._most = 1
         self._resting: dict[Key, int] = {}
         self._tries: dict[Key, tuple[int, int]] = {}
 
@@ -90,7 +98,7 @@ class QuerySource:
     def _from_page(self, count: int, busy: frozenset[Key]) -> list[Item]:
         """The next items of the page that was read, without those that are in work or at rest meanwhile."""
         taken: list[Item] = []
-        while self._page and len(taken) < count:
+        while self._page and len(taken) < min(count, self._most):
             item = self._page.pop()
             if item.key not in busy and item.key not in self._resting:
                 taken.append(item)
@@ -104,6 +112,7 @@ class QuerySource:
         items = list(self._items(page, now))
         place = self._place(page.commit, min(max(count, int(self._window)), len(items) or 1))
         self._page = (items[place:] + items[:place])[::-1]
+        self._most = max(1, int(len(items) * _PORTION / max(self._window, _PORTION)))
         if page.next is None:
             self._tries = {item.key: self._tries[item.key] for item in items if item.key in self._tries}
 
@@ -161,11 +170,10 @@ class QuerySource:
             # A row that nobody changed meanwhile is held, and its page did not say how long.
             self._resting[item.key] = now + min(2 ** (tries - 1), 64) * SECOND
         if len(items) > tried * _CROWDED:
-            self._window = min(2 * self._window + tried, PAGE_ROWS)
-            if 2 * len(items) >= tried:
-                self._page, self._cursor = [], None
+            self._window = min(_SPREAD * self._window + tried, PAGE_ROWS)
+            self._page, self._cursor = [], None
         elif tried:
-            self._window = max(1.0, 0.9 * self._window)
+            self._window = max(1.0, _CALM * self._window)
 
     def done(self, item: Item) -> None:
         self._tries.pop(item.key, None)
