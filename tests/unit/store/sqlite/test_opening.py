@@ -239,3 +239,24 @@ def test_many_openers_at_once_make_one_database(path):
         assert process.communicate(timeout=60)[1] == b""
         assert process.returncode == 0
     open_database(path, create=False).close()
+
+
+def test_opening_reads_as_much_of_a_long_history(tmp_path):
+    """A long one has deeper trees, and nothing else that is read."""
+    pages = []
+    for records in (10, 5_000):
+        path = str(tmp_path / f"{records}.db")
+        store = open_database(path)
+        with store.write() as tx:
+            tx.append_log([entry(number, b"%d" % number * 100) for number in range(1, records + 1)])
+            tx.write_receipts([(number.to_bytes(32), number) for number in range(1, records + 1)])
+            tx.commit()
+        store.close()
+        store = open_database(path)
+        with store.read() as tx:
+            assert tx.head().number == records
+            readers = store.connections()
+            pages.append(sum(one.status(apsw.SQLITE_DBSTATUS_CACHE_MISS)[0] for one in readers))
+        store.close()
+        assert not os.path.exists(path + "-wal"), "closing leaves nothing to recover"
+    assert pages[1] <= pages[0] + 8, pages
