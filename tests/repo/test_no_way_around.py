@@ -368,7 +368,7 @@ def test_a_role_that_allows_nothing_writes_nothing_from_python(db: Database) -> 
 # The command line.
 
 READING_VERBS = {"new", "check", "format", "explain", "diagram", "schema", "generate", "query", "row", "why", "log",
-                 "verify", "doctor", "backup", "export", "config"}  # fmt: skip
+                 "lsp", "verify", "doctor", "backup", "export", "config"}  # fmt: skip
 SERVING_VERBS = {"serve", "dev"}
 """They write what their callers write, over the routes above; `dev` deploys and seeds by the handle."""
 WRITING_VERBS: dict[str, list[str]] = {
@@ -376,6 +376,7 @@ WRITING_VERBS: dict[str, list[str]] = {
     "run": ["run", "AddItem", "--input", "@item.json", "--as", "mallory", "--role", "nothing"],
     "clock": ["clock", "confirm", "--role", "nothing"],
     "token": ["token", "create", "service", "--role", "no-such-role"],
+    "vacuum": ["vacuum", "--role", "nothing"],
     "prune": ["prune", "receipts", "--older-than", "0", "--role", "nothing"],
     "restore": ["restore", "no-such-backup.db", "new.db"],
     "import": ["import", "no-such-folder", "--campaign", "c", "--role", "nothing"],

@@ -115,8 +115,6 @@ def playground(folder: Path) -> Iterator[tuple[Running, str]]:
         yield running, tokens["all"]
 
 
-BODILESS = ("/health", "/ready", "/metrics")
-"""Operations that take nothing, so that nothing about them can be wrong."""
 LINES = "/v1/commands"
 """Each line is answered for itself: a stream of nonsense is answered with problems, and a 200."""
 
@@ -130,7 +128,8 @@ def test_schemathesis_finds_nothing(playground: tuple[Running, str], mode: Gener
     operations = [found.ok() for found in schema.get_all_operations()]
     assert len(operations) > 15
     for operation in operations:
-        if mode == GenerationMode.POSITIVE or operation.path not in (*BODILESS, LINES):
+        refuses = operation.path.startswith("/v1/") and operation.path != LINES
+        if mode == GenerationMode.POSITIVE or refuses:
             attempt(operation, mode, running.address, token)
     assert not [line for line in running.log() if line["level"] == "error"]
 

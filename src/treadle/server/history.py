@@ -30,7 +30,8 @@ PARAMETERS: Final = {
     "of": "An entity: only what wrote one of its rows, newest first.",
     "key": "With `of`: the row's key, one parameter for each of its fields.",
 }
-LONGEST: Final = 19
+LONGEST: Final = 18
+"""Digits of a record's number: what is longer may not fit a store's integers, and no log is so long."""
 
 
 async def log(call: Call) -> Answer:

@@ -162,7 +162,7 @@ def command_parameters(command: Command) -> list[dict[str, Any]]:
     found = [parameter("Prefer", "header", {"type": "string"}, PREFER)]
     key = next((field for field in command.inputs if field.name == command.idempotency_key), None)
     if key is not None and isinstance(key.type, String):
-        schema = {"type": "string", "minLength": 1, "maxLength": KEY_BYTES, "pattern": "^[!#-~]+$"}
+        schema = {"type": "string", "minLength": 1, "maxLength": KEY_BYTES, "pattern": "^[ -~]+$"}
         text = f"Taken as the input {key.name} where the body has none."
         found.append(parameter("Idempotency-Key", "header", schema, text))
     return found
