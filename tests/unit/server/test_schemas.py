@@ -51,6 +51,7 @@ def test_a_record_goes_out_whole_and_comes_in_without_absent_optionals() -> None
     components = Schemas(contract()).components()
     assert set(components["Item"]["required"]) == set(components["Item"]["properties"])
     assert (
-        "o_flag" not in components["ItemInput"]["required"] and "flag" in components["ItemInput"]["required"]
+        "o_flag" not in components["Item.input"]["required"]
+        and "flag" in components["Item.input"]["required"]
     )
     assert components["Colour"] == {"type": "string", "enum": ["Red", "Green", "Blue"]}
