@@ -178,9 +178,7 @@ def report(db: treadle.Database) -> bool:
     print("From the log:")
     for what, count in sorted(counts.items()):
         print(f"  {count:>5}  {what}")
-    print(
-        f"  every task ended once: {'yes' if once else 'NO'}; the poisoned one as a dead letter, {ATTEMPTS} tries"
-    )
+    print(f"  every task ended once: {'yes' if once else 'NO'}; the poisoned one died after {ATTEMPTS} tries")
     print(f"  {again} tasks were claimed again; tokens without gap or repeat: {'yes' if fenced else 'NO'}")
     print(f"  history: {checked.evaluated} commands evaluated again, {len(checked.problems)} disagree")
     return once and fenced and checked.ok and counts["Nightly → Planned"] == 1

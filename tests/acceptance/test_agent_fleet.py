@@ -56,7 +56,7 @@ def test_the_fleet_does_everything_once(fleet: tuple[Path, list[str]]) -> None:
         "each task, those of the dead again, the poisoned three times"
     )
     assert counts["Heartbeat → Alive"] > 1_000
-    assert "every task ended once: yes; the poisoned one as a dead letter, 3 tries" in lines
+    assert "every task ended once: yes; the poisoned one died after 3 tries" in lines
     assert "11 tasks were claimed again; tokens without gap or repeat: yes" in lines
     assert lines[-1].endswith("commands evaluated again, 0 disagree")
 

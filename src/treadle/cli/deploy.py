@@ -18,6 +18,7 @@ from treadle.config import Config
 from treadle.errors import ConfigError, ContractError
 
 if TYPE_CHECKING:
+    from treadle.engine.state import State
     from treadle.engine.succession import Successor
 
 app = verb_app()
@@ -102,8 +103,7 @@ def deploy(
                 role=role,
             )
         state = opened._engine.refresh()
-        contract = state.require().contract
-    answer = {"contract": contract.name, "version": version, "before": before, "identity": contract.identity}
+    answer = _answer(state, version, before)
     if queries is not None:
         answer["queries"] = sorted(state.queries.stored)
     if roles is not None:
@@ -112,6 +112,11 @@ def deploy(
         screen.out_json(answer)
     else:
         screen.out(_sentence(answer, session.place(wanted)))
+
+
+def _answer(state: State, version: int, before: int) -> dict[str, Any]:
+    contract = state.require().contract
+    return {"contract": contract.name, "version": version, "before": before, "identity": contract.identity}
 
 
 def _queries(wanted: Config) -> list[Path] | None:
