@@ -373,7 +373,7 @@ EXAMPLES: Final[dict[str, Example]] = {
         "list<date, 1..1366>",
         "The message says what is too much and what fits: 1,024 elements and 4,096 rows of a bulk"
         " command, 256"
-        " rows of a cascade, 1 MiB of a row, 100 operators in depth.",
+        " rows of a cascade, 1,500 fields of an entity, 1 MiB of a row, 100 operators in depth.",
     ),
     "C024": _example(
         MEMBER,

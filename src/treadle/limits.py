@@ -17,6 +17,7 @@ SOURCE_BYTES: Final = 1 * MIB
 SOURCE_TOKENS: Final = 262_144
 NESTING: Final = 32
 DECLARATION_MEMBERS: Final = 4_096
+ENTITY_FIELDS: Final = 1_500  # every store holds them: PostgreSQL about 1,600 columns, SQLite 1,996
 LIST_MEMBERS: Final = 1_024
 IDENTIFIER_BYTES: Final = 256
 DIAGNOSTICS: Final = 32
@@ -101,6 +102,7 @@ UPDATE_COPY_QUADS: Final = 250_000
 
 check(ROW_BYTES <= COMMAND_BYTES <= BATCH_BYTES <= QUEUE_BYTES, "row <= command <= batch <= queue")
 check(BATCH_COMMANDS <= QUEUE_COMMANDS, "a batch fits the queue")
+check(ENTITY_FIELDS <= DECLARATION_MEMBERS, "the fields of an entity fit a declaration")
 check(STRING_BYTES <= ROW_BYTES, "one string fits a row")
 check(PAGE_ROWS <= QUERY_ROWS and PAGE_ROWS <= QUERY_EXAMINED, "a full page fits the bounds of a query")
 check(BULK_ELEMENTS <= BULK_MUTATIONS, "one mutation an element fits a bulk command")

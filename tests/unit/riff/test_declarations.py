@@ -8,6 +8,13 @@ from tests.unit.riff.refusals import BASE, declare, verify
 
 KEY64 = 2**64
 
+
+def wide(name: str, fields: int) -> str:
+    """An entity with so many fields."""
+    others = " ".join(f"field f{number}: u64" for number in range(1, fields))
+    return f"entity {name} {{ key (e: uuid) {others} }}"
+
+
 CASES = {
     # C001
     "version zero": "contract A version «C001:0» {}",
@@ -271,6 +278,9 @@ CASES = {
         " aggregate A { root E partition_by shop conflict_key (shop) }"
     ),
     # C020
+    "as many fields as every store holds": declare(wide("E", 1_500)),
+    "more fields than every store holds": declare(wide("«C020:E»", 1_501)),
+    "an event may have more": declare("event E { " + " ".join(f"f{n}: u64" for n in range(2_000)) + " }"),
     "rows that never fit": declare("entity «C020:E» { key (e: uuid) field a: list<uuid, 65535..65535> }"),
     "rows that may fit": declare(
         "entity E { key (e: uuid) field a: list<uuid, 65535> field b: string<1048576> }"

@@ -1,9 +1,10 @@
-"""C002, C003, C005 for an entity's members: one key, each name once in its kind, types that exist."""
+"""C002, C003, C005, C020 for an entity's members: one key, each name once in its kind, types that exist."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from treadle.limits import ENTITY_FIELDS
 from treadle.model import types as t
 from treadle.riff import syntax as s
 from treadle.riff.diagnostics import Extent
@@ -21,7 +22,18 @@ def entities(unit: Unit) -> None:
                 unit.report, names, item.name, f"field of {entity.name}"
             ):
                 entity.fields[item.name.text] = FieldSymbol(item, resolve_type(unit, item.type))
+        _count(unit, entity)
         _others(unit, entity)
+
+
+def _count(unit: Unit, entity: EntitySymbol) -> None:
+    """As many fields as every store has columns for."""
+    if len(entity.fields) > ENTITY_FIELDS:
+        message = (
+            f"entity {entity.name} has {len(entity.fields):,} fields, at most {ENTITY_FIELDS:,} are allowed; "
+            "move some to another entity"
+        )
+        unit.report.add("C020", entity.node.name.at, message)
 
 
 def _key(unit: Unit, entity: EntitySymbol) -> None:
