@@ -1,4 +1,4 @@
-"""32 workers on one queue: how many claims they try for each one they win, and how fast the queue is worked off.
+"""32 workers on one queue: how many claims they try for each one they win, and how many jobs they do.
 
 Each worker selects by a named query, claims, runs a handler that does nothing, finishes and releases: durable
 on an embedded SQLite file. Once as 32 threads of one process, once as four processes of eight threads.

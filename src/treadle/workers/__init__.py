@@ -13,6 +13,7 @@ from treadle.workers.caps import Cap
 from treadle.workers.client import Client
 from treadle.workers.counters import Counters, Hooks
 from treadle.workers.declaring import Options, Worker, worker
+from treadle.workers.schedule import Schedule
 from treadle.workers.turn import Turn
 
-__all__ = ["Cap", "Client", "Counters", "Hooks", "Options", "Turn", "Worker", "worker"]
+__all__ = ["Cap", "Client", "Counters", "Hooks", "Options", "Schedule", "Turn", "Worker", "worker"]

@@ -24,6 +24,7 @@ MOST_ORDINAL: Final = 255
 
 QUERY: Final = 1
 EVENTS: Final = 2
+SCHEDULE: Final = 3
 
 _CLAIM: Final = 1
 _BUSINESS: Final = 2
@@ -50,9 +51,10 @@ class Due(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """A business attempt. `source` is QUERY or EVENTS, `operation` the query or event.
+    """A business attempt. `source` is QUERY, EVENTS or SCHEDULE, `operation` the query, event or command.
 
-    `module_hash` is 32 bytes: of the query's text, or the identity of the contract that emitted the event.
+    `module_hash` is 32 bytes: of the query's text, the identity of the contract that emitted the event, or
+    zeros for a schedule, whose name and time are enough.
     """
 
     schedule: str

@@ -1,0 +1,257 @@
+"""Schedules: a command of the contract that is run at certain times, once each, whoever comes to it.
+
+Every process that runs a schedule runs the command when it is due, under the key of the attempt: the first
+one is evaluated, the others get its receipt. There is nothing else behind it: no table, no leader, no right
+that the command's own role does not have.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal, NamedTuple
+
+from treadle.errors import ConfigError, InvalidInput, KeyReused, TerminalFailure, TreadleError
+from treadle.model.contract import Command
+from treadle.model.scalars import microseconds
+from treadle.model.types import TIMESTAMP, Optional
+from treadle.model.values import Codec, datetime_of
+from treadle.workers.attempts import SCHEDULE, Attempt, Due
+from treadle.workers.client import Client, client_of
+from treadle.workers.counters import Counters
+from treadle.workers.cron import Cron, Every, Rule
+from treadle.workers.patience import Pace, certainly, passing
+from treadle.workers.steps import command_of
+
+_LOG: Final = logging.getLogger("treadle.schedule")
+
+Missed = Literal["latest", "all", "none"]
+"""What becomes of times that passed while nobody ran the schedule."""
+
+GRACE: Final = timedelta(minutes=1)
+"""A fire that is so late is still in time."""
+MOST: Final = 1_000
+"""So many missed times are looked at, at most."""
+_MICROSECOND: Final = timedelta(microseconds=1)
+_POLL: Final = 1.0
+_ASKING: Final = 30.0
+"""How long, in seconds, one fire is repeated while the database does not answer; then again after a pause."""
+
+Inputs = Mapping[str, Any] | Callable[[datetime], Mapping[str, Any]]
+
+
+class _Bound(NamedTuple):
+    """A schedule on a database: its command, and how to fill the command's key and due time in."""
+
+    client: Client
+    key: str
+    due: str | None
+
+
+class Schedule:
+    """Runs `command` when `cron` (in `zone`) or `every` says so.
+
+    `input` gives the command's inputs, or is a function of the due time that does; the key is filled in, and
+    a timestamp input called `due` with the due time. What is the same due time must give the same input.
+    `missed` says what happens to times at which nobody ran the schedule, up to `horizon` back: "all" runs
+    each in order, "latest" the last of those that are more than a minute late, "none" none of these. What
+    was missed is read off the last fire that is recorded; before the first one, `start` says since when the
+    schedule applies (without it, since the first process that runs it).
+    Raises `ConfigError` for what contradicts itself.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        command: str,
+        cron: str | None = None,
+        zone: str = "UTC",
+        every: timedelta | None = None,
+        input: Inputs | None = None,
+        missed: Missed = "latest",
+        start: datetime | None = None,
+        horizon: timedelta = timedelta(days=1),
+        pace: Pace | None = None,
+    ) -> None:
+        if not name:
+            raise ConfigError("give the schedule a name that stays; it identifies what it does")
+        if missed not in ("latest", "all", "none"):
+            raise ConfigError(f"missed={missed!r}: write latest, all or none")
+        if start is not None and start.tzinfo is None:
+            raise ConfigError("start needs a time zone, such as datetime(2030, 1, 1, tzinfo=UTC)")
+        self.name = name
+        self.command = command
+        self.rule = _rule(cron, zone, every, start)
+        self.input: Inputs = input or {}
+        self.missed = missed
+        self.start = start
+        self.horizon = horizon
+        self.counters = Counters()
+        self._pace = pace or Pace()
+        self._stop = threading.Event()
+
+    def __repr__(self) -> str:
+        return f"<treadle.Schedule {self.name}: {self.rule!r}>"
+
+    def check(self, on: Any) -> None:
+        """See whether the schedule fits what is deployed; raises `ConfigError` with what does not."""
+        self._bind(client_of(on))
+
+    def key(self, due: datetime) -> str:
+        """The idempotency key of the fire that is due at a time."""
+        moment = Due.of(microseconds(due.astimezone(UTC)))
+        return Attempt(self.name, SCHEDULE, bytes(32), self.command, moment, ()).business(self.command)
+
+    def run(self, on: Any, *, until_idle: bool = False) -> None:
+        """Run on `db.acting_as(…)` until `stop` is called; or, `until_idle`, until nothing is due now.
+
+        Raises `ConfigError` at the beginning for a schedule that does not fit the contract.
+        """
+        bound = self._bind(client_of(on))
+        last = self._last(bound)
+        while not self._stop.is_set():
+            last = self._catch_up(bound, last)
+            if until_idle:
+                return
+            left = (self.rule.after(last) - self._now(bound)) / timedelta(seconds=1)
+            self._pace.wait(self._stop, min(max(left, 0.01), _POLL))
+
+    def stop(self) -> None:
+        """Fire no more; `run` returns. From any thread."""
+        self._stop.set()
+
+    # What is due.
+
+    @staticmethod
+    def _now(bound: _Bound) -> datetime:
+        return datetime_of(bound.client.now())
+
+    def _last(self, bound: _Bound) -> datetime:
+        """The time up to which everything was fired: the last recorded fire, `start`, or now."""
+        now = self._now(bound)
+        back = list(self._back(now))
+        for begin in range(0, len(back), 64):
+            page = back[begin : begin + 64]
+            answers = self._recalled(bound, [self.key(due) for due in page])
+            for due, answer in zip(page, answers, strict=True):
+                if answer is not None:
+                    return due
+        if self.start is not None and self.start <= now:
+            return max(self.start, now - self.horizon) - _MICROSECOND
+        return now
+
+    def _recalled(self, bound: _Bound, keys: list[str]) -> list[Any]:
+        return list(self._patiently(lambda: bound.client.recall(self.command, keys)))
+
+    def _back(self, now: datetime) -> Iterator[datetime]:
+        """Due times up to now, the last one first, as far back as the schedule looks."""
+        moment: datetime | None = self.rule.before(now)
+        for _ in range(MOST):
+            if moment is None or moment < now - self.horizon:
+                return
+            if self.start is not None and moment < self.start:
+                return
+            yield moment
+            moment = self.rule.before(moment - _MICROSECOND)
+
+    def _catch_up(self, bound: _Bound, last: datetime) -> datetime:
+        """Fire what is due since `last`; the time up to which everything is done."""
+        now = self._now(bound)
+        due = [moment for moment in self._back(now) if moment > last][::-1]
+        if not due:
+            return max(last, self.rule.before(now) or last)
+        wanted = self._wanted(due, now)
+        self.counters.add("missed", len(due) - len(wanted))
+        for moment in wanted:
+            if self._stop.is_set() or not self._fire(bound, moment):
+                return moment - _MICROSECOND
+        return due[-1]
+
+    def _wanted(self, due: list[datetime], now: datetime) -> list[datetime]:
+        if self.missed == "all":
+            return due
+        in_time = [moment for moment in due if now - moment <= GRACE]
+        return in_time or (due[-1:] if self.missed == "latest" else [])
+
+    # Firing.
+
+    def _fire(self, bound: _Bound, due: datetime) -> bool:
+        """Run the command for a due time; false if it could not be said whether it ran."""
+        given = dict(self.input(due) if callable(self.input) else self.input)
+        given[bound.key] = self.key(due)
+        if bound.due is not None:
+            given.setdefault(bound.due, due)
+        try:
+            answer = self._patiently(lambda: bound.client.run(self.command, given))
+        except KeyReused:
+            _LOG.warning("%s: another process fired %s with another input", self.name, due.isoformat())
+        except TerminalFailure as failure:
+            _LOG.warning("%s: %s ended in %s", self.name, self.command, failure.code)
+        except TreadleError as error:
+            self.counters.add("errors")
+            _LOG.warning("%s: %s; trying again", self.name, error.message)
+            self._pace.wait(self._stop, _POLL if passing(error) else _ASKING)
+            return False
+        else:
+            self.counters.add("fired", 0 if answer.replayed else 1)
+            if not answer.ok:
+                _LOG.warning("%s: %s answered %s", self.name, self.command, answer.outcome)
+        return True
+
+    def _patiently(self, call: Callable[[], Any]) -> Any:
+        return certainly(
+            lambda left: call(), self._pace.now() + _ASKING, self._pace, lambda: self.counters.add("repeated")
+        )
+
+    # Fitting.
+
+    def _bind(self, client: Client) -> _Bound:
+        """Fit the schedule to what is deployed."""
+        contract = client.contract()
+        command = command_of(contract, self.command)
+        if command.idempotency_key is None:
+            raise ConfigError(
+                f"command {command.name} has no idempotency key; a schedule could fire it twice"
+            )
+        due = _due_input(command)
+        example = self.rule.after(datetime_of(client.now()))
+        given = dict(self.input(example) if callable(self.input) else self.input)
+        taken = {command.idempotency_key} | ({due} if due is not None else set())
+        _check(command, given, taken, Codec(contract))
+        return _Bound(client, command.idempotency_key, due)
+
+
+def _rule(cron: str | None, zone: str, every: timedelta | None, start: datetime | None) -> Rule:
+    if (cron is None) == (every is None):
+        raise ConfigError("say when: cron='0 2 * * *', or every=timedelta(hours=1)")
+    return Cron(cron, zone) if cron is not None else Every(every or timedelta(0), start)
+
+
+def _due_input(command: Command) -> str | None:
+    """The input that takes the due time: a timestamp called `due`."""
+    for field in command.inputs:
+        kind = field.type.item if isinstance(field.type, Optional) else field.type
+        if field.name == "due" and kind == TIMESTAMP:
+            return field.name
+    return None
+
+
+def _check(command: Command, given: Mapping[str, Any], taken: set[str], codec: Codec) -> None:
+    """Raise `ConfigError` for an input of the command that is missing, unknown or of another type."""
+    known = {field.name for field in command.inputs}
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise ConfigError(f"command {command.name} has no input {unknown[0]}")
+    for field in command.inputs:
+        if field.name in given:
+            try:
+                codec.reader(field.type)(given[field.name], field.name)
+            except InvalidInput as error:
+                raise ConfigError(f"for command {command.name}, {error.message}") from None
+        elif field.name not in taken and not isinstance(field.type, Optional):
+            raise ConfigError(
+                f"command {command.name} needs {field.name}: {field.type}; give it in input={{…}}"
+            )
