@@ -18,6 +18,7 @@ from treadle.config import Config
 from treadle.errors import ConfigError, ContractError
 
 if TYPE_CHECKING:
+    from treadle.access.roles import Role
     from treadle.engine.state import State
     from treadle.engine.succession import Successor
 
@@ -103,20 +104,23 @@ def deploy(
                 role=role,
             )
         state = opened._engine.refresh()
-    answer = _answer(state, version, before)
-    if queries is not None:
-        answer["queries"] = sorted(state.queries.stored)
-    if roles is not None:
-        answer["roles"] = [one.name for one in roles]
+    answer = _answer(state, version, before, queries, roles)
     if json:
         screen.out_json(answer)
     else:
         screen.out(_sentence(answer, session.place(wanted)))
 
 
-def _answer(state: State, version: int, before: int) -> dict[str, Any]:
+def _answer(
+    state: State, version: int, before: int, queries: Sequence[Path] | None, roles: Sequence[Role] | None
+) -> dict[str, Any]:
     contract = state.require().contract
-    return {"contract": contract.name, "version": version, "before": before, "identity": contract.identity}
+    answer = {"contract": contract.name, "version": version, "before": before, "identity": contract.identity}
+    if queries is not None:
+        answer["queries"] = sorted(state.queries.stored)
+    if roles is not None:
+        answer["roles"] = [one.name for one in roles]
+    return answer
 
 
 def _queries(wanted: Config) -> list[Path] | None:
