@@ -54,15 +54,18 @@ class GraphServer:
         return [{name: term["value"] for name, term in row.items()} for row in rows]
 
 
-def graph_database(path: Path, quads: Iterable[Quad] = (), *, enrolled: bool) -> dict[str, str]:
+def graph_database(
+    path: Path, quads: Iterable[Quad] = (), *, enrolled: bool, more: tuple[Role, ...] = ()
+) -> dict[str, str]:
     """A new database with a graph and a token for each role."""
     options = treadle.GraphOptions(enforce_workflows=True if enrolled else None)
+    roles = (*ROLES, *more)
     with treadle.open(path, graph=options) as db:
-        db.deploy("contract Graph version 1 {}", roles=ROLES)
+        db.deploy("contract Graph version 1 {}", roles=roles)
         wanted = set(quads)
         if wanted:
             db.graph.update(insert(wanted), principal="tests")
-        return {role.name: db.tokens.create(f"{role.name}-service", role=role.name).text for role in ROLES}
+        return {role.name: db.tokens.create(f"{role.name}-service", role=role.name).text for role in roles}
 
 
 @contextmanager
