@@ -43,7 +43,11 @@ def work_queue() -> None:
 
 def script(name: str) -> Callable[[], None]:
     """A module of this folder with a `main`."""
-    return lambda: import_module(f"bench.{name}").main()  # type: ignore[no-any-return]
+
+    def run() -> None:
+        import_module(f"bench.{name}").main()
+
+    return run
 
 
 PARTS: Final[dict[str, Callable[[], None]]] = {"work_queue": work_queue} | {

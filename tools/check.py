@@ -17,7 +17,7 @@ CHECKS: dict[str, tuple[str, ...]] = {
     "lint": (sys.executable, "-m", "ruff", "check", "."),
     "format": (sys.executable, "-m", "ruff", "format", "--check", "."),
     "types": (sys.executable, "-m", "mypy"),
-    "layers": (str(BIN / "lint-imports"),),
+    "layers": (str(BIN / "lint-imports"), "--no-cache"),
 }
 """The tools; tests/repo/test_check.py runs the same ones in `make test`."""
 

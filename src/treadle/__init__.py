@@ -31,6 +31,7 @@ from treadle.errors import (
     UnknownName,
     Unreachable,
 )
+from treadle.version import __version__
 
 if TYPE_CHECKING:
     from treadle.acting import Acting
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from treadle.graph.options import GraphOptions
     from treadle.queries import Page
     from treadle.workers import Cap, Worker, worker
-
-__version__ = "0.1.0"
 
 # Imported when first asked for: `import treadle` stays quick, and what is not used is not loaded.
 _LATER: Final = {
@@ -77,6 +76,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "__version__",
     "Acting",
     "AsyncDatabase",
     "AsyncRemote",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from treadle.queries import Page
     from treadle.streams import Consumer, Tail
     from treadle.why import Why
+    from treadle.why.runs import WhyRun
 
 Command = tuple[str, Mapping[str, Any]]
 
@@ -135,9 +136,21 @@ class Acting:
 
         `key` holds the key's values in declared order (or the single value of a one-field key). Names of
         others are shown to an administrator alone, and so are, if `unmasked`, the lease's owner and token.
-        Raises `UnknownName`, `InvalidInput`, and `Denied` for a role without a command or query of the entity.
+        Raises `UnknownName`, `InvalidInput`, and `Denied` for a role that has no command or query of it.
         """
         found: Why = load("why").why(self._database._engine, self.caller, entity, key, unmasked=unmasked)
+        return found
+
+    def why_run(self, run: str, graph: str | None = None) -> WhyRun:
+        """Say where a signed run stands: state, revision, the steps that may be taken now, who is registered
+        to sign them, its last events, and what the guard refused in its graph lately.
+
+        `run` is the run's IRI, `graph` its graph's, needed where several graphs have one of that IRI.
+        Raises `Denied` without the `read` permission, `UnknownName` where there is no such run, and
+        `InvalidInput`.
+        """
+        core = self._database.graph_core()
+        found: WhyRun = load("why.runs").why_run(core, self.caller, run, graph)
         return found
 
     def recall(self, command: str, key: str) -> Receipt | None:

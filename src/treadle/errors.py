@@ -266,7 +266,7 @@ class Cancelled(TreadleError):
 
 
 class LeaseLost(TreadleError):
-    """A worker's turn lost its lease: it expired, or somebody else holds the row. Stop; it will be retried."""
+    """A worker's turn lost its lease: it expired, or another holds the row. Stop; it will be retried."""
 
     default = "lease_lost"
 

@@ -85,7 +85,8 @@ def entries(
     """Log entries with first <= number <= last, oldest first; with `of`, one row's, newest first.
 
     A row's history is followed from its newest record backward: each row image names the record that
-    wrote the row before, as far as the log was not pruned. `unmasked` is for administrators. Raises `UnknownName` for an unknown entity.
+    wrote the row before, as far as the log was not pruned. `unmasked` is for administrators.
+    Raises `UnknownName` for an unknown entity.
     """
     if of is None:
         yield from _all(engine, max(1, first), last, unmasked)

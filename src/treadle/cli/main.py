@@ -13,10 +13,10 @@ from typing import Annotated, Final
 import typer
 from typer.main import get_command
 
-from treadle import __version__
 from treadle.cli import exits, screen
 from treadle.cli.verbs import Verbs, examples
 from treadle.errors import Internal, StoreError, TreadleError
+from treadle.version import __version__
 
 NAME: Final = "treadle"
 

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from treadle import __version__
 from treadle.client.exchange import Answer, Lost, Pause, Reply, Send, Steps
 from treadle.errors import Closed, InvalidInput
+from treadle.version import __version__
 
 Result = TypeVar("Result")
 

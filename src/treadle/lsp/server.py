@@ -11,11 +11,11 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from treadle import __version__
 from treadle.lsp import convert
 from treadle.lsp.desk import Desk
 from treadle.lsp.positions import chosen
 from treadle.lsp.renaming import refusal
+from treadle.version import __version__
 
 DELAY: Final = 0.15  # seconds without a change before findings are sent
 

@@ -8,7 +8,8 @@ access (principal facts, row policies), the contract.
 
 from __future__ import annotations
 
-from typing import Final, Literal as OneOf, TypeAlias
+from typing import Final, TypeAlias
+from typing import Literal as OneOf
 
 import msgspec
 
@@ -23,13 +24,13 @@ class _Node(msgspec.Struct, frozen=True, tag_field="n"):
 
 
 class Literal(_Node, frozen=True, tag="literal"):
-    """A constant. `value` is the cell, but a decimal's or money's unscaled integer is text (JSON has no room)."""
+    """A constant. `value` is the cell; a decimal's or money's unscaled integer is text, as JSON wants."""
 
-    value: None | bool | int | str
+    value: bool | int | str | None
     type: Type
 
     @property
-    def cell(self) -> None | bool | int | str:
+    def cell(self) -> bool | int | str | None:
         if isinstance(self.type, Decimal | Money) and isinstance(self.value, str):
             return int(self.value)
         return self.value
@@ -378,7 +379,7 @@ class TransitionEffect(_Node, frozen=True, tag="do_transition"):
 
 
 class LeaseEffect(_Node, frozen=True, tag="do_lease"):
-    """One of the five lease operations; `owner`, `fencing_token`, `duration`, `revision` name direct inputs."""
+    """One of the five lease operations; owner, fencing token, duration and revision name direct inputs."""
 
     op: OneOf["claim", "renew", "release", "expire", "fence"]
     workflow: str
@@ -431,7 +432,7 @@ class Arm(_Node, frozen=True, tag="arm"):
 
 
 class Decision(_Node, frozen=True, tag="decision"):
-    """`decide binding { … }`; `observe` is its observe_or_initialize binding, or None for a mutate binding."""
+    """`decide binding { … }`; `observe` is its observe_or_initialize binding, None for a mutate binding."""
 
     binding: str
     observe: Binding | None

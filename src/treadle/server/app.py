@@ -28,6 +28,7 @@ GROUPS: Final = (
     "treadle.server.interface",
     "treadle.server.workflows",
     "treadle.server.operations",
+    "treadle.server.mcp",
     "treadle.server.graph.routes",
 )
 """Modules with routes, each in its tuple `ENDPOINTS`; those asked for most come first."""

@@ -11,12 +11,12 @@ from typing import Final
 
 import msgspec
 
-from treadle import __version__
 from treadle.engine.state import State
 from treadle.server import openapi
 from treadle.server.answers import Answer
 from treadle.server.call import Call
 from treadle.server.endpoint import OPEN, Endpoint
+from treadle.version import __version__
 
 OPENAPI_MEDIA: Final = "application/json"
 

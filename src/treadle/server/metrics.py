@@ -21,9 +21,9 @@ from prometheus_client.core import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from treadle import __version__
 from treadle.errors import Refused, TreadleError
 from treadle.server.sampling import COUNTERS, Sample, Sampler
+from treadle.version import __version__
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from treadle import __version__
 from treadle.errors import CODES, RETRY
 from treadle.limits import KEY_BYTES
 from treadle.model.contract import Command, Contract
@@ -14,6 +13,7 @@ from treadle.server.described import Described as Described
 from treadle.server.endpoint import OPEN, Endpoint
 from treadle.server.problems import MEDIA as PROBLEM
 from treadle.server.schemas import Schema, Schemas
+from treadle.version import __version__
 
 JSON: Final = "application/json"
 COMMAND_PROBLEMS: Final = (400, 401, 403, 404, 406, 408, 409, 410, 413, 415, 422, 500, 503, 504)

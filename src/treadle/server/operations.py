@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any, Final
 
-from treadle import __version__
 from treadle.engine.state import State
 from treadle.errors import Busy
 from treadle.server import metrics, openapi
 from treadle.server.answers import Answer, json_answer
 from treadle.server.call import Call
 from treadle.server.endpoint import OPEN, Endpoint, Operation
+from treadle.version import __version__
 
 READY_SECONDS: Final = 5
 

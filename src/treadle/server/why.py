@@ -1,4 +1,4 @@
-"""`GET /v1/why/{entity}/{key…}`: what stands in a row's way."""
+"""`GET /v1/why/{entity}/{key…}`, `GET /v1/why?run=…`: what stands in a row's way, or in a signed run's."""
 
 from __future__ import annotations
 

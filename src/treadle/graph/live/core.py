@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from treadle.access.caller import Caller
@@ -124,7 +125,7 @@ class Core:
         while True:
             index, round_ = self.live.index(), self.live.gate.round
             left = max(0.0, until - time.monotonic())
-            found = self.evaluator.run(lambda stopped: work(index, stopped), timeout=left)  # noqa: B023
+            found = self.evaluator.run(partial(work, index), timeout=left)
             passed = self.live.gate.passed(round_, max(0.0, until - time.monotonic()))
             if passed is None:
                 raise given_up()

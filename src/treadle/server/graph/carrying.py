@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from treadle.errors import OutcomeUnknown
 from treadle.graph.live.attempts import Attempts, Text
@@ -34,7 +35,7 @@ async def settle(call: Call, attempts: Attempts) -> Changed:
         if attempts.free:
             job = attempts.job(left)
         else:
-            job = await service.query_thread(lambda: attempts.job(left))  # noqa: B023
+            job = await service.query_thread(partial(attempts.job, left))
         answer = (await service.submit([job], max(0.001, until - loop.time())))[0]
         if isinstance(answer, OutcomeUnknown):
             raise answer
