@@ -82,6 +82,23 @@ def second() -> str:
 SECOND = second()
 
 
+def successor(*edits: tuple[str, str], version: int = 2) -> str:
+    """The first version with some edits only, as a later one."""
+    text = FIRST.replace("contract Orders version 1", f"contract Orders version {version}")
+    for old, new in edits:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return text
+
+
+TOTAL = successor(
+    ("    field amount: u64\n", "    field amount: u64\n    field total: u64\n"),
+    ("    set order.fence = 0\n", "    set order.total = 0\n    set order.fence = 0\n"),
+)
+ONE_FIELD = "migrate 1 to 2 { field Order.total = amount }"
+"""The migration to `TOTAL`, which only adds a field."""
+
+
 @cache
 def contract(source: str) -> Contract:
     """A contract's text compiled, once for all tests that deploy it again and again."""

@@ -81,11 +81,9 @@ def deploy(
     """
     wanted = session.settings(config, database, set_)
     if abandon:
-        _abandon(wanted, principal or "owner", role, json=json)
-        return
+        return _abandon(wanted, principal or "owner", role, json=json)
     if dry_run:
-        _compare(wanted, file, json=json)
-        return
+        return _compare(wanted, file, json=json)
     roles = wanted.roles
     queries = _queries(wanted)
     source = deployable(file, wanted)
