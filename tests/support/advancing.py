@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Barrier
 
 import treadle
-from tests.support.graphs import advance_text
+from tests.support.graphs import advance_text, state_of
 from tests.support.workflows import Release
 
 RELEASE = Release()
@@ -39,3 +39,14 @@ def race(path: str, barrier: Barrier, pipe: Connection, number: int, rounds: int
             answers.append(advance(db, number, revision))
             barrier.wait(60)
         pipe.send(answers)
+
+
+def advance_for_ever(path: str, pipe: Connection) -> None:
+    """Advance the run without end; say each revision that was acknowledged."""
+    with treadle.open(path) as db:
+        revision = int(state_of(db)[1])
+        pipe.send("ready")
+        while True:
+            assert advance(db, 0, revision) == "won"
+            revision += 1
+            pipe.send(revision)
