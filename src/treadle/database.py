@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from treadle.streams import Streams
     from treadle.verify import Report
     from treadle.why import Why
+    from treadle.why.runs import WhyRun
 
 Progress = Callable[[int, int], None]
 DEFAULT_JUMP: Final = timedelta(days=1)
@@ -357,6 +358,12 @@ class Database:
     ) -> Why:
         """Say what stands in the way of one row; see `Acting.why`."""
         return self.acting_as(principal, role=role).why(entity, key, unmasked=unmasked)
+
+    def why_run(
+        self, run: str, graph: str | None = None, *, principal: str = "owner", role: str | None = None
+    ) -> WhyRun:
+        """Say where a signed run stands, and who may take which step; see `Acting.why_run`."""
+        return self.acting_as(principal, role=role).why_run(run, graph)
 
     def log(
         self,

@@ -45,6 +45,7 @@ PARTS: Final = {
     "why": "treadle.why",
 }
 
+    "why.runs": "treadle.why.runs",
 
 def load(name: str) -> Any:
     """The module of the part called `name`."""

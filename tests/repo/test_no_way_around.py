@@ -24,7 +24,9 @@ import pytest
 
 import treadle
 from tests.repo.sources import python
+from tests.support.graphs import insert
 from tests.support.server import DEPOT, DEPOT_QUERIES, DEPOT_SOURCE, ROLES
+from tests.support.workflows import Release
 from treadle.access.caller import Caller
 from treadle.access.roles import Role
 from treadle.asynchronous import AsyncActing, AsyncDatabase, AsyncTokens
@@ -205,7 +207,7 @@ def test_what_passes_a_gate_is_in_the_log_under_its_principal(gate: type[Job], d
 # Routes.
 
 READS = {
-    "GET /v1/log", "GET /v1/log/{number}", "GET /v1/why/{row:path}", "GET /v1/contract",
+    "GET /v1/log", "GET /v1/log/{number}", "GET /v1/why/{row:path}", "GET /v1/why", "GET /v1/contract",
     "GET /v1/contract/interface",
     "GET /v1/workflows", "GET /v1/workflows/{name}", "POST /v1/queries/{name}", "GET /health", "GET /ready",
     "GET /metrics", "GET /openapi.json", "GET /docs", "GET /query", "POST /query", "GET /sparql",
@@ -220,7 +222,8 @@ TURTLE = {"content-type": "text/turtle"}
 INSERT = b"INSERT DATA { <urn:s> <urn:p> <urn:o> }"
 TRIPLE = b"<urn:s> <urn:p> <urn:o> ."
 ADDRESSES = {"/rdf-graph-store": "/rdf-graph-store?default", "/query": "/query?query=ASK%7B%7D",
-             "/v1/why/{row:path}": f"/v1/why/Item/{DEPOT}/{DEPOT}"}  # fmt: skip
+             "/v1/why/{row:path}": f"/v1/why/Item/{DEPOT}/{DEPOT}",
+             "/v1/why": f"/v1/why?run={Release().run.value}"}  # fmt: skip
 LINES = {"content-type": "application/jsonl"}
 PLACES = {"number": "1", "name": "WaitingItems"}
 WRITES: dict[str, tuple[str, dict[str, str], bytes]] = {
@@ -298,6 +301,8 @@ def test_a_route_that_reads_writes_nothing(route: str, db: Database) -> None:
     token = db.tokens.create("all-service", role="all").text
     before = db.head
     body = {"content": b'{"parameters": {"depot": "%s"}}' % str(DEPOT).encode(), "headers": JSON}
+    if route == "GET /v1/why":
+        db.graph.update(insert(Release().setup()), principal="tests")
     address = ADDRESSES.get(path) or ("/v1/workflows/Life" if "workflows/" in path else path.format(**PLACES))
     if route == "POST /query":
         address, body = path, {"content": b"query=ASK%7B%7D", "headers": FORM}
@@ -309,12 +314,14 @@ def test_a_route_that_reads_writes_nothing(route: str, db: Database) -> None:
 
 SURFACE: dict[type, tuple[set[str], set[str]]] = {
     Database: (
-        {"close", "history", "version", "head", "compare", "acting_as", "query", "pages", "row", "why", "log",
-         "verify", "graph", "graph_core", "graph_is_open", "tokens", "backup", "backup_into", "export",
-         "plan_import", "streams", "doctor", "retention"},
+        {"close", "history", "version", "head", "compare", "acting_as", "query", "pages", "row", "log",
+         "why", "why_run", "verify", "graph", "graph_core", "graph_is_open", "tokens", "backup",
+         "backup_into", "export", "plan_import", "streams", "doctor", "retention"},
         {"run", "run_many", "deploy", "abandon_migration", "import_archive", "confirm_clock", "reset_clock"},
     ),
-    Acting: ({"query", "pages", "why", "recall", "graph", "consumer", "tail"}, {"run", "run_many"}),
+    Acting: (
+        {"query", "pages", "why", "why_run", "recall", "graph", "consumer", "tail"}, {"run", "run_many"}
+    ),
     Tokens: ({"list"}, {"create", "revoke", "rotate"}),
     AsyncDatabase: (
         {"close", "release", "row", "verify", "log", "tokens", "acting_as", "query", "pages"},

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx2
 
+import treadle
 from tests.server.conftest import fresh, item, problem, run
+from tests.support.graphs import insert
+from tests.support.workflows import Release
 
 AsRole = Callable[[str], httpx2.Client]
 
@@ -41,3 +45,16 @@ def test_what_is_refused(http: httpx2.Client, as_: AsRole) -> None:
     problem(http.get(f"/v1/why/Item/{fresh()}/{fresh()}?a=1"), 422, "invalid_input")
     problem(as_("nothing").get(f"/v1/why/Item/{fresh()}/{fresh()}"), 403, "denied")
     problem(http.post(f"/v1/why/Item/{fresh()}/{fresh()}"), 405, "method_not_allowed")
+
+
+def test_a_signed_run(http: httpx2.Client, as_: AsRole, database: Path) -> None:
+    release = Release(prefix="http://example.org/why")
+    with treadle.open(database) as db:
+        db.graph.update(insert(release.setup()), principal="tests")
+    body = http.get("/v1/why", params={"run": release.run.value}).json()
+    assert (body["state"], body["revision"], body["enforced"]) == ("Draft", "0", False)
+    assert body["legal"][0]["name"] == "submit" and body["signers"][0]["agent"] == release.agent_name
+    problem(http.get("/v1/why", params={"run": "urn:none"}), 404, "unknown_name")
+    problem(http.get("/v1/why", params={"run": "no iri"}), 422, "invalid_input")
+    problem(http.get("/v1/why"), 422, "invalid_input")
+    problem(as_("nothing").get("/v1/why", params={"run": release.run.value}), 403, "denied")

@@ -1,4 +1,4 @@
-"""`treadle why`: what stands in a row's way."""
+"""`treadle why`: what stands in a row's way, or in a signed run's."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from treadle.model.showing import plain_json, shown_json
 
 if TYPE_CHECKING:
     from treadle.why import Expected, Held, Recent, Why
+    from treadle.why.runs import WhyRun
 
 app = verb_app()
 
@@ -24,14 +25,23 @@ app = verb_app()
         "treadle why Job SHOP_ID JOB_ID",
         "treadle why Job SHOP_ID JOB_ID --as printers --role worker",
         "treadle why Job SHOP_ID JOB_ID --json",
+        "treadle why --run http://example.org/run/7",
     )
 )
 def why(
     entity: Annotated[
-        str,
+        str | None,
         typer.Argument(metavar="ENTITY", help="An entity of the contract.", autocompletion=complete_entity),
-    ],
-    key: Annotated[list[str], typer.Argument(metavar="KEY", help="The key's values, in declared order.")],
+    ] = None,
+    key: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY", help="The key's values, in declared order.")
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="IRI", help="A signed run, instead of a row.")
+    ] = None,
+    graph: Annotated[
+        str | None, typer.Option("--graph", metavar="IRI", help="With --run: the graph that it is in.")
+    ] = None,
     principal: options.Principal = None,
     role: options.Role = None,
     tenant: options.Tenant = "",
@@ -47,15 +57,45 @@ def why(
     Who holds it and until when, in the store's time; why it is as it is; what each command would answer now
     to a caller whose evidence is right, and what would change that; and what became of the last commands.
     With --as it is told as that principal sees it. Exits 1 where there is no such row.
+
+    Of a signed run (--run): its state and revision, the steps that may be taken now, who is registered to
+    sign them, its last events, and what the guard refused in its graph lately.
     """
+    if (entity is None) == (run is None):
+        raise typer.BadParameter("name a row by words: treadle why Job SHOP_ID JOB_ID; or a run: --run IRI")
     with session.opened(session.settings(config, database, set_)) as opened:
         acting = opened.acting_as(principal or "owner", role=role, tenant=tenant)
-        found = acting.why(entity, session.key_of(opened, entity, key), unmasked=reveal)
+        if entity is None:
+            _tell(acting.why_run(run or "", graph), json)
+            return
+        found = acting.why(entity, session.key_of(opened, entity, key or []), unmasked=reveal)
     if json:
         screen.out_json(found.to_json())
     else:
         _print(found)
     raise typer.Exit(exits.SUCCESS.code if found.exists else exits.FAILED.code)
+
+
+def _tell(found: WhyRun, json: bool) -> None:
+    if json:
+        screen.out_json(found.to_json())
+        return
+    where = f" in {found.graph}" if found.graph is not None else ""
+    finished = ", a terminal state" if found.finished else ""
+    standing = f"is {found.state}{finished}, at revision {found.revision}"
+    screen.out(f"{screen.strong(screen.plain(found.run))}{screen.plain(where)} {screen.plain(standing)}")
+    if not found.enforced:
+        screen.out("  the database does not enforce workflow processing: docs/howto/enroll.md")
+    rows = [("  may take", f"{one.name}: {one.from_state} → {one.to_state}") for one in found.legal]
+    rows += [("  may sign", one.agent + (f" ({one.iri})" if one.iri else "")) for one in found.signers]
+    rows += [
+        ("  was taken", f"{one.at}  {one.from_state} → {one.to_state}  {one.agent}") for one in found.events
+    ]
+    for one in found.refusals:
+        what = f"{_time(one.time)}  {one.reason}  {one.entity}  {one.principal}"
+        rows.append(("  was refused", what))
+    if rows:
+        screen.table(rows)
 
 
 def _print(found: Why) -> None:

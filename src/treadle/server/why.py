@@ -144,4 +144,66 @@ def describe(about: openapi.Described) -> Iterator[Operation]:
         )
 
 
-ENDPOINTS = (Endpoint("GET", PREFIX + "{row:path}", why, "What stands in a row's way.", describe=describe),)
+PARAMETERS: Final = {"run": "The IRI of a signed run.", "graph": "The IRI of the graph that it is in."}
+
+
+async def why_run(call: Call) -> Answer:
+    """Where the signed run stands that the address names, who may sign its next steps, what was refused."""
+    given = call.query(PARAMETERS)
+    run, graph = given.get("run", []), given.get("graph", [])
+    if len(run) != 1 or len(graph) > 1:
+        raise InvalidInput("name one run, and at most one graph: /v1/why?run=IRI&graph=IRI", path="query")
+    core = call.service.database.graph_core()
+
+    def read(state: State) -> bytes:
+        found = load("why.runs").why_run(core, call.caller, run[0], graph[0] if graph else None)
+        return msgspec.json.encode(found.to_json())
+
+    return Answer(200, await call.read(read, "read"))
+
+
+def _list(**properties: Any) -> dict[str, Any]:
+    return {"type": "array", "items": _object(**properties)}
+
+
+RUN_ANSWER: Final = _object(
+    run=_TEXT,
+    graph=_MAYBE,
+    enforced=_FLAG,
+    plan=_TEXT,
+    state=_MAYBE,
+    revision=_MAYBE,
+    finished=_FLAG,
+    legal=_list(step=_TEXT, name=_TEXT, from_state=_TEXT, to_state=_TEXT),
+    signers=_list(agent=_TEXT, iri=_MAYBE, public_key=_TEXT, registration=_TEXT),
+    events=_list(
+        event=_TEXT, step=_TEXT, from_state=_TEXT, to_state=_TEXT, revision=_MAYBE, at=_TEXT, agent=_TEXT
+    ),
+    refusals=_list(
+        commit={"type": "integer", "minimum": 1},
+        time={"type": "string", "format": "date-time"},
+        reason=_TEXT,
+        entity=_TEXT,
+        field=_MAYBE,
+        about_run=_FLAG,
+        principal=_TEXT,
+    ),
+)
+
+
+def describe_run(about: openapi.Described) -> Iterator[Operation]:
+    """The question about a signed run."""
+    parameters = [
+        openapi.parameter(name, "query", {"type": "string"}, text, required=name == "run")
+        for name, text in PARAMETERS.items()
+    ]
+    answer = openapi.json_response("Where it stands.", RUN_ANSWER)
+    summary = "Where a signed run stands, and who may sign its next steps."
+    operation = openapi.operation("whyRun", summary, "log", answer, parameters=parameters, also=(404,))
+    yield "/v1/why", operation
+
+
+ENDPOINTS = (
+    Endpoint("GET", PREFIX + "{row:path}", why, "What stands in a row's way.", describe=describe),
+    Endpoint("GET", "/v1/why", why_run, "Where a signed run stands.", "read", describe=describe_run),
+)

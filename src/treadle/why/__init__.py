@@ -2,7 +2,8 @@
 
 Reading order: `reply` (what is answered), `asking` (from end to end: who may ask, one snapshot, the answer),
 `tail` (the row's own records, and the end of the log), `waiting` (reasons why nothing happens to it). What a
-command would answer is `treadle.plan.answers`.
+command would answer is `treadle.plan.answers`. `runs`, loaded when it is asked for, tells the same of signed
+runs.
 """
 
 from __future__ import annotations

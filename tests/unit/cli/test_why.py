@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import treadle
+from tests.support.graphs import ENFORCED, insert
+from tests.support.workflows import Release
 from tests.unit.cli.conftest import ANN, JOB, SHOP, Call, claim
 
 
@@ -37,3 +40,24 @@ def test_no_such_row(project: Call) -> None:
 def test_a_wrong_key_says_what_it_is(project: Call) -> None:
     done = project("why", "Job", SHOP)
     assert done.code == 4 and "the key of Job is SHOP_ID JOB_ID; 1 values were given" in done.err
+
+
+def test_a_signed_run(call: Call) -> None:
+    release = Release()
+    with treadle.open("treadle.db", graph=ENFORCED) as db:
+        db.graph.update(insert(release.setup()), principal="tests")
+    done = call("why", "--run", release.run.value)
+    assert done.code == 0, done
+    assert done.out.splitlines() == [
+        f"{release.run.value} is Draft, at revision 0",
+        "  may take  submit: Draft → Review",
+        f"  may sign  {release.agent_name}",
+    ]
+    assert call("why", "--run", release.run.value, "--json").json["legal"][0]["name"] == "submit"
+    assert call("why", "--run", "urn:none").code == 4
+
+
+def test_a_row_or_a_run(project: Call) -> None:
+    for words in ((), ("Job", SHOP, JOB, "--run", "urn:r")):
+        done = project("why", *words)
+        assert done.code == 2 and "name a row by words" in done.err
