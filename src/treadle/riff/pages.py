@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
-
-from treadle.riff.codes import CODES
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 PLACES: Final = (
@@ -14,9 +13,11 @@ PLACES: Final = (
 )
 """The folder of an installed package, and that of a clone."""
 
+_CODE: Final = re.compile("[A-Z][0-9]{3}")
+
 
 def page(code: str) -> Path | None:
     """The Markdown file that explains a code; None for what is no code, and where no pages are installed."""
-    if code not in CODES:
+    if not _CODE.fullmatch(code):
         return None
     return next((path for place in PLACES if (path := place / f"{code}.md").is_file()), None)

@@ -67,7 +67,7 @@ def salvage(parsed: Parsed) -> s.Contract | None:
         return parsed.tree
     if not parsed.lexed.tokens or not parsed.lexed.complete or too_deep(parsed.lexed.tokens):
         return None
-    reader = Reader(sound(parsed.lexed.tokens), Report())
+    reader = Reader(_begun(sound(parsed.lexed.tokens)), Report())
     whole = reader.read()
     if whole is not None:
         return whole
@@ -145,7 +145,7 @@ def before(
     if not lexed.complete or too_deep(kept):
         return None
     end = kept[-1].end if kept else 0
-    made = reader(sound([*kept, Token(END, "", end, end)]), Report())
+    made = reader(_begun(sound([*kept, Token(END, "", end, end)])), Report())
     made.read()
     _settle(made.driver)
     return made.driver
@@ -157,6 +157,12 @@ _STAND_INS: Final = {"INTEGER": "0", "AND": "&&", "OR": "||"}
 def sound(tokens: Sequence[Token]) -> list[Token]:
     """The tokens with those that stand in for a bad one made good, since the tree is looked at anyway."""
     return [token._replace(text=_STAND_INS[token.kind]) if _is_bad(token) else token for token in tokens]
+
+
+def _begun(tokens: list[Token]) -> list[Token]:
+    """The tokens from where a contract begins: nothing can be read past what stands before it."""
+    start = next((place for place, token in enumerate(tokens) if token.kind == "CONTRACT"), 0)
+    return tokens[start:]
 
 
 def _is_bad(token: Token) -> bool:

@@ -12,6 +12,8 @@ from tests.support.effort import effort
 from tests.unit.lsp.texts import CONTRACTS, SHOP
 from treadle.lsp import snippets
 from treadle.lsp.analysis import Analysis
+from treadle.lsp.contract_text import ContractText
+from treadle.lsp.describe import described
 from treadle.lsp.items import Item
 from treadle.lsp.suggest import suggestions
 from treadle.riff import compile_contract
@@ -262,7 +264,7 @@ def test_forms_of_members_and_types_are_of_the_grammar(name: str) -> None:
     assert parse(f"contract X version 1 {{ {text} }}").tree is not None
 
 
-@settings(max_examples=effort(60), deadline=None)
+@settings(max_examples=effort(40), deadline=None)
 @given(st.data())
 def test_no_text_and_no_place_stops_it(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(list(CONTRACTS.values())))
@@ -272,9 +274,13 @@ def test_no_text_and_no_place_stops_it(data: st.DataObject) -> None:
         st.sampled_from(["", "{", "}", "(", "set ", "job.", '"', "// ", "💡", "entity X {", "\x00", "1."])
     )
     changed = text[:start] + piece + text[end:]
-    about = Analysis(changed, Analysis(text) if data.draw(st.booleans()) else None)
+    subject = ContractText(changed, ContractText(text) if data.draw(st.booleans()) else None)
+    assert all(described(subject.about, each.symbol) for each in subject.about.names.occurrences)
+    subject.outline()
     for offset in {start, start + len(piece), data.draw(st.integers(0, len(changed)))}:
-        extent, items = suggestions(about, offset)
+        extent, items = subject.suggestions(offset)
+        subject.hover(offset)
+        subject.renaming(offset)
         assert 0 <= extent.start <= extent.end == offset
         assert len({item.label for item in items}) == len(items)
     assert compile_contract(text).contract is not None
