@@ -14,7 +14,7 @@ from treadle.cli.verbs import examples, verb_app
 if TYPE_CHECKING:
     from treadle.retention import Pruned
 
-app = verb_app("Let go of what is old. Nothing is ever pruned by itself.", no_args_is_help=True)
+app = verb_app("Let go of old receipts and log records. Nothing is pruned by itself.", no_args_is_help=True)
 OWNER = "owner"
 DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and change nothing.")]
 

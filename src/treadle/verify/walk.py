@@ -114,7 +114,7 @@ class Walk:
         """Do a part of the work; what cannot be read there is a problem, and the other parts go on."""
         try:
             part()
-        except DatabaseCorrupt as error:
+        except TreadleError as error:
             self._problem(None, error.message)
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             self._problem(None, f"{part.__name__.replace('_', ' ')} cannot be read: {type(error).__name__}")

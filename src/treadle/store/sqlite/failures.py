@@ -35,6 +35,9 @@ _READ_ONLY: Final = (
 _CORRUPT: Final = "the database file is damaged; restore a backup, or salvage it with `sqlite3 FILE .recover`"
 _BUSY: Final = "another program kept the database locked; nothing happened, try again"
 
+_OWN: Final = ("no such column", "no such table: treadle_")
+"""How SQLite complains where the definitions of our own tables are not what was made."""
+
 _BY_CLASS: Final[dict[type[BaseException], tuple[type[TreadleError], str]]] = {
     apsw.FullError: (DiskFull, _DISK_FULL),
     apsw.BusyError: (Busy, _BUSY),
@@ -62,8 +65,8 @@ def _name(error: apsw.Error) -> str:
 def translated(error: apsw.Error | UnicodeDecodeError, system_errno: int = 0) -> TreadleError:
     """The error to raise for one of SQLite's, or for text that is none; `system_errno` is the operating
     system's, if it is known."""
-    if isinstance(error, UnicodeDecodeError) or str(error).startswith("no such "):
-        return DatabaseCorrupt(_CORRUPT)  # statements ask only for what was made
+    if isinstance(error, UnicodeDecodeError) or str(error).startswith(_OWN):
+        return DatabaseCorrupt(_CORRUPT)
     known = _BY_CLASS.get(type(error))
     if known is not None:
         return known[0](known[1])
