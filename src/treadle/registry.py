@@ -40,12 +40,14 @@ PARTS: Final = {
     "lsp": "treadle.lsp",
     "history": "treadle.history",
     "server.lifecycle": "treadle.server.lifecycle",
+    "server.mcp_http": "treadle.server.mcp_http",
+    "server.mcp_stdio": "treadle.server.mcp_stdio",
     "server.options": "treadle.server.options",
     "verify": "treadle.verify",
     "why": "treadle.why",
+    "why.runs": "treadle.why.runs",
 }
 
-    "why.runs": "treadle.why.runs",
 
 def load(name: str) -> Any:
     """The module of the part called `name`."""

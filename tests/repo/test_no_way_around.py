@@ -225,6 +225,8 @@ ADDRESSES = {"/rdf-graph-store": "/rdf-graph-store?default", "/query": "/query?q
              "/v1/why/{row:path}": f"/v1/why/Item/{DEPOT}/{DEPOT}",
              "/v1/why": f"/v1/why?run={Release().run.value}"}  # fmt: skip
 LINES = {"content-type": "application/jsonl"}
+ADD_ITEM = {"name": "AddItem", "arguments": item(9)}
+TOOL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ADD_ITEM}
 PLACES = {"number": "1", "name": "WaitingItems"}
 WRITES: dict[str, tuple[str, dict[str, str], bytes]] = {
     "POST /v1/commands/{name}": ("/v1/commands/AddItem", JSON, json.dumps({"input": item(7)}).encode()),
@@ -238,6 +240,7 @@ WRITES: dict[str, tuple[str, dict[str, str], bytes]] = {
             {"source": DEPOT_SOURCE.replace("version 1", "version 2"), "expected_version": 1}
         ).encode(),
     ),
+    "POST /mcp": ("/mcp", JSON, json.dumps(TOOL).encode()),
     "POST /update": ("/update", SPARQL, INSERT),
     "POST /sparql": ("/sparql", SPARQL, INSERT),
     "PUT /rdf-graph-store": ("/rdf-graph-store?graph=urn:g", TURTLE, TRIPLE),
@@ -299,10 +302,10 @@ def test_a_route_that_writes_passes_access_and_log(route: str, db: Database) -> 
 def test_a_route_that_reads_writes_nothing(route: str, db: Database) -> None:
     method, _, path = route.partition(" ")
     token = db.tokens.create("all-service", role="all").text
-    before = db.head
-    body = {"content": b'{"parameters": {"depot": "%s"}}' % str(DEPOT).encode(), "headers": JSON}
     if route == "GET /v1/why":
         db.graph.update(insert(Release().setup()), principal="tests")
+    before = db.head
+    body = {"content": b'{"parameters": {"depot": "%s"}}' % str(DEPOT).encode(), "headers": JSON}
     address = ADDRESSES.get(path) or ("/v1/workflows/Life" if "workflows/" in path else path.format(**PLACES))
     if route == "POST /query":
         address, body = path, {"content": b"query=ASK%7B%7D", "headers": FORM}
@@ -376,7 +379,7 @@ def test_a_role_that_allows_nothing_writes_nothing_from_python(db: Database) -> 
 
 READING_VERBS = {"new", "check", "format", "explain", "diagram", "schema", "generate", "query", "row", "why",
                  "log", "lsp", "verify", "doctor", "backup", "export", "config"}  # fmt: skip
-SERVING_VERBS = {"serve", "dev"}
+SERVING_VERBS = {"serve", "dev", "mcp"}
 """They write what their callers write, over the routes above; `dev` deploys and seeds by the handle."""
 WRITING_VERBS: dict[str, list[str]] = {
     "deploy": ["deploy", "next.riff", "--role", "nothing"],

@@ -72,9 +72,9 @@ def generate(
     set_: options.Set = None,
     debug: options.Debug = False,
 ) -> None:
-    """Write a typed client of the contract: one module, the same bytes for the same contract.
+    """Write a typed client, in Python or TypeScript.
 
-    It has the enums, the rows, every command with its input and each of its outcomes, the events, and the
+    It is one module, the same bytes for the same contract. It has the enums, the rows, every command with its input and each of its outcomes, the events, and the
     named queries. A Python client runs on an open database or over HTTP, and checks with mypy and pyright; a
     TypeScript one speaks HTTP and needs no package. Both name the contract that they were written for, and
     are refused once another one is deployed.

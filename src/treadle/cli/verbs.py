@@ -50,6 +50,7 @@ VERBS: Final = (
     Verb("serve", SERVER, "Answer requests over HTTP."),
     Verb("dev", SERVER, "Serve while you write: deploys each change."),
     Verb("token", SERVER, "Give, list, rotate and end tokens."),
+    Verb("mcp", SERVER, "Offer commands and queries as tools, on standard input and output."),
     Verb("verify", SETUP, "Check the whole history against itself."),
     Verb("doctor", SETUP, "Say what an operator should know."),
     Verb("backup", SETUP, "Copy the database while it is in use."),

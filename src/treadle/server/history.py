@@ -7,7 +7,7 @@ fields, lease owners and fencing tokens are masked unless the caller also has `a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,7 @@ from treadle import limits
 from treadle.access.caller import Caller
 from treadle.engine.state import State
 from treadle.errors import Denied, InvalidInput, UnknownName
-from treadle.history import entries
+from treadle.history import Entry, entries
 from treadle.model.values import parse_word
 from treadle.server import openapi
 from treadle.server.answers import Answer
@@ -29,7 +29,11 @@ PARAMETERS: Final = {
     "limit": f"At most this many records, {limits.LOG_PAGE} without it.",
     "of": "An entity: only what wrote one of its rows, newest first.",
     "key": "With `of`: the row's key, one parameter for each of its fields.",
+    "kind": "Only records of this kind, such as update or refusal; may be repeated.",
+    "about": "Only records that changed statements about this subject of the graph, an IRI.",
 }
+SCANNED: Final = 20_000
+"""Records that one page looks at, at most; `next` says where to go on."""
 LONGEST: Final = 18
 """Digits of a record's number: what is longer may not fit a store's integers, and no log is so long."""
 
@@ -49,7 +53,8 @@ async def log(call: Call) -> Answer:
         row = (of[0], _key(state, of[0], key)) if of else None
         unmasked = state.roles.permits(caller, "admin")
         found = entries(call.service.engine, first or 1, last, row, unmasked=unmasked)
-        return _page((entry.to_json() for entry in found), min(limit, limits.LOG_PAGE), follows=row is None)
+        wanted = Wanted(frozenset(given.get("kind", ())), given.get("about", [None])[-1])
+        return _page(found, wanted, min(limit, limits.LOG_PAGE), follows=row is None)
 
     return Answer(200, await call.read(read, "audit"))
 
@@ -77,16 +82,29 @@ def check_whole(caller: Caller) -> None:
         raise Denied("the caller is bound to one tenant, and this shows the whole database")
 
 
-def _page(found: Iterator[dict[str, Any]], limit: int, *, follows: bool) -> bytes:
+class Wanted(NamedTuple):
+    """Which records a page shows: of these kinds (none: all), about this subject of the graph (None: any)."""
+
+    kinds: frozenset[str]
+    about: str | None
+
+    def fits(self, entry: Entry) -> bool:
+        if self.kinds and entry.kind not in self.kinds:
+            return False
+        return self.about is None or (entry.graph is not None and entry.graph.about(self.about))
+
+
+def _page(found: Iterator[Entry], wanted: Wanted, limit: int, *, follows: bool) -> bytes:
     """Records up to the bounds of a page, as JSON; at least one, however large it is."""
     parts: list[bytes] = []
     size, after = 0, None
-    for entry in found:
-        if len(parts) >= limit or size >= limits.LOG_PAGE_BYTES:
-            after = entry["number"] if follows else None
+    for looked_at, entry in enumerate(found):
+        if len(parts) >= limit or size >= limits.LOG_PAGE_BYTES or looked_at >= SCANNED:
+            after = entry.number if follows else None
             break
-        parts.append(msgspec.json.encode(entry))
-        size += len(parts[-1])
+        if wanted.fits(entry):
+            parts.append(msgspec.json.encode(entry.to_json()))
+            size += len(parts[-1])
     return b'{"records":[%b],"next":%b}' % (b",".join(parts), msgspec.json.encode(after))
 
 
@@ -133,6 +151,8 @@ def describe_log(described: openapi.Described) -> Iterator[Operation]:
     schemas: dict[str, dict[str, Any]] = {
         "of": {"type": "string"},
         "key": {"type": "array", "items": {"type": "string"}},
+        "kind": {"type": "array", "items": {"type": "string"}},
+        "about": {"type": "string"},
     }
     parameters = [
         openapi.parameter(name, "query", schemas.get(name, _NUMBER), text)
