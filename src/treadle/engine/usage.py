@@ -248,7 +248,7 @@ class _Eye:
         workflow = self._workflow(use)
         return any(
             self._state(deployed, workflow, change.image) == use.destination
-            and self._state_before(workflow, change) in use.values
+            and self._came_from(workflow, change, use.values)
             for change in stored.changes
             if change.entity == workflow.entity and change.image is not None
         )
@@ -259,14 +259,19 @@ class _Eye:
         place = deployed.plan.entities[workflow.entity].positions[workflow.state]
         return deployed.codec.row_decoder(workflow.entity)(image)[place]
 
-    def _state_before(self, workflow: c.Workflow, change: record.RowImage) -> Cell:
-        """The state of a row before a record wrote it, from the record that wrote it last."""
-        for entry in self._tx.log(change.before, change.before) if change.before else ():
+    def _came_from(self, workflow: c.Workflow, change: record.RowImage, states_: Sequence[str]) -> bool:
+        """Whether a row was in one of these states before a record wrote it.
+
+        The record that wrote it before says so; where that was dropped nobody can, so it counts.
+        """
+        if not change.before:
+            return False
+        for entry in self._tx.log(change.before, change.before):
             earlier = record.decode(entry.data)
             for one in earlier.changes:
                 if (one.entity, one.key) == (change.entity, change.key):
-                    return self._state(self._contract(earlier), workflow, one.image)
-        return None
+                    return self._state(self._contract(earlier), workflow, one.image) in states_
+        return True
 
 
 _KINDS: Final = ("rows", "variants", "edges", "receipts", "events", "facts")

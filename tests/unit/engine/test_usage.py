@@ -15,7 +15,6 @@ from treadle.access.roles import Role
 from treadle.engine.deployment import DeployJob
 from treadle.engine.usage import Looked
 from treadle.errors import ContractError
-from treadle.model import record
 from treadle.testing import ManualClock
 
 START = datetime(2031, 5, 1, tzinfo=UTC)
@@ -157,19 +156,27 @@ def test_a_token_that_has_expired_depends_on_nothing(depot: Depot, clock: Manual
     assert depot.db.deploy(edited(*NO_FACT)) == 2
 
 
-def test_a_pruned_receipt_depends_on_nothing(depot: Depot) -> None:
+def test_a_pruned_receipt_depends_on_nothing(depot: Depot, clock: ManualClock) -> None:
     depot.open()
     depot.label(1)
     edits = (without("  bulk command AddLabels"),)
     assert not depot.db.compare(edited(*edits)).possible
-    with depot.db._engine.store.write() as tx:
-        numbers = range(1, tx.head().number + 1)
-        for entry in list(tx.log(numbers[0], numbers[-1])):
-            identity = record.decode(entry.data).identity
-            if identity is not None:
-                tx.write_receipts([(identity, -1)])
-        tx.commit()
+    clock.advance(timedelta(days=400))
+    depot.db.retention().receipts(older_than=timedelta(days=300))
     assert depot.db.compare(edited(*edits)).possible
+
+
+def test_a_way_whose_beginning_was_dropped_counts_as_taken(depot: Depot) -> None:
+    """The record before says where a row came from; where the log no longer has it, nobody can say."""
+    depot.open()
+    depot.add(1)
+    depot.claim(1)
+    early = depot.db.head[0]
+    depot.held("Finish", "Finished", 1)
+    (found,) = depot.db.compare(edited(*NO_FINISH_FROM_NEW)).refused[0].found
+    depot.db.retention().log(through=early)
+    assert depot.db.compare(edited(*NO_FINISH_FROM_NEW)).refused[0].found == (found,)
+    assert depot.db.verify().ok
 
 
 def test_what_was_written_since_the_look_is_looked_at_in_the_deployment(depot: Depot) -> None:
