@@ -264,7 +264,7 @@ def test_forms_of_members_and_types_are_of_the_grammar(name: str) -> None:
     assert parse(f"contract X version 1 {{ {text} }}").tree is not None
 
 
-@settings(max_examples=effort(40), deadline=None)
+@settings(max_examples=effort(25), deadline=None)
 @given(st.data())
 def test_no_text_and_no_place_stops_it(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(list(CONTRACTS.values())))
