@@ -18,7 +18,7 @@ from treadle.engine.state import Deployed
 from treadle.errors import UnknownName
 from treadle.model import canonical, record
 from treadle.model.contract import Contract
-from treadle.model.record import RowImage
+from treadle.model.record import LogRecord, QuadText, RowImage
 from treadle.model.showing import plain_json
 from treadle.model.values import datetime_of
 from treadle.ports.store import ReadTx
@@ -37,6 +37,25 @@ class Written(NamedTuple):
     revision: int
     before: int
     fields: dict[str, Any] | None
+
+
+class GraphWritten(NamedTuple):
+    """What a record changed in the graph: statements as N-Quads lines, and names of graphs."""
+
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+    created: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+    @classmethod
+    def read(cls, data: dict[str, list[str]] | None) -> GraphWritten | None:
+        """What a record in its JSON form says of the graph."""
+        return None if data is None else cls(*(tuple(data[name]) for name in cls._fields))
+
+    def about(self, iri: str) -> bool:
+        """Whether a statement has this subject."""
+        start = f"<{iri}> "
+        return any(line.startswith(start) for line in (*self.removed, *self.added))
 
 
 class Entry(NamedTuple):
@@ -61,6 +80,7 @@ class Entry(NamedTuple):
     contract_version: int | None
     body: Any
     hash: str
+    graph: GraphWritten | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The entry as JSON-ready values."""
@@ -70,6 +90,7 @@ class Entry(NamedTuple):
             for binding, element, revision in self.revisions
         ]
         data["rows"] = [plain_json(row._asdict()) for row in self.rows]
+        data["graph"] = None if self.graph is None else plain_json(self.graph._asdict())
         data["events"] = [{"event": name, "fields": plain_json(fields)} for name, fields in self.events]
         return data
 
@@ -215,7 +236,19 @@ def _entry(reader: _Reader, data: bytes, digest: bytes) -> Entry:
         contract_version=stored.contract_version,
         body=canonical.decode(stored.body) if stored.body else None,
         hash=digest.hex(),
+        graph=_graph(stored),
     )
+
+
+def _graph(stored: LogRecord) -> GraphWritten | None:
+    if not (stored.quads_removed or stored.quads_added or stored.graphs_created or stored.graphs_dropped):
+        return None
+    removed, added = (tuple(map(_line, quads)) for quads in (stored.quads_removed, stored.quads_added))
+    return GraphWritten(removed, added, stored.graphs_created, stored.graphs_dropped)
+
+
+def _line(quad: QuadText) -> str:
+    return " ".join((*filter(None, quad), "."))
 
 
 def _key(data: bytes) -> list[Any]:
@@ -228,4 +261,4 @@ def _written(reader: _Reader, change: RowImage, hidden: frozenset[str]) -> Writt
     return Written(change.entity, _key(change.key), change.revision, change.before, fields)
 
 
-__all__ = ["MASK", "Entry", "Written", "entries", "hidden_names", "masked"]
+__all__ = ["MASK", "Entry", "GraphWritten", "Written", "entries", "hidden_names", "masked"]

@@ -433,3 +433,23 @@ def test_non_ascii_and_hostile_heads(server: GraphServer) -> None:
     ok = quote("http://example.org/äö", safe="")
     assert server.all.put(f"{STORE}?graph={ok}", content=b"", headers=TURTLE).status_code == 201
     assert json.dumps(server.all.get("/graphs").json(), ensure_ascii=False).count("äö") == 1
+
+
+def test_the_log_serves_history_and_changes(filled: GraphServer) -> None:
+    done = filled.update("INSERT DATA { <urn:told> <urn:p> 'x' ; <urn:q> 1 }").json()
+    filled.update("DELETE WHERE { <urn:told> <urn:q> ?o }")
+    found = filled.all.get("/v1/log", params={"about": "urn:told", "kind": "update"}).json()["records"]
+    assert [record["number"] for record in found] == [done["tx"], done["tx"] + 1]
+    assert found[0]["graph"] == {
+        "removed": [],
+        "added": [
+            '<urn:told> <urn:p> "x" .',
+            '<urn:told> <urn:q> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .',
+        ],
+        "created": [],
+        "dropped": [],
+    }
+    assert (found[0]["principal"], found[0]["name"]) == ("all-service", "update")
+    kinds = filled.all.get("/v1/log", params={"kind": ["deploy", "grant"]}).json()["records"]
+    assert {record["kind"] for record in kinds} == {"deploy", "grant"}
+    assert filled.all.get("/v1/log", params={"about": "urn:never"}).json()["records"] == []

@@ -109,11 +109,16 @@ def _print(entry: Entry, long: bool) -> None:
     if long:
         for title, fields in (("input", entry.input), ("fields", entry.fields)):
             screen.indented([(f"{title}.{name}", text) for name, text in fields_of(plain_json(fields))], 10)
+        graph = entry.graph
+        for sign, lines in () if graph is None else (("-", graph.removed), ("+", graph.added)):
+            screen.indented([(sign, line) for line in lines], 10)
 
 
 def _ending(entry: Entry) -> str:
     if entry.kind == "deploy":
         return f" version {entry.contract_version}"
+    if entry.kind == "update" and entry.graph is not None:
+        return f" +{len(entry.graph.added)} -{len(entry.graph.removed)}"
     if entry.failure is not None:
         return " → " + screen.paint(entry.failure, "bad")
     if entry.outcome is None:

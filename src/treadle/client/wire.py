@@ -15,7 +15,7 @@ import msgspec
 from treadle.client.interface import Interface
 from treadle.engine.receipt import Receipt
 from treadle.errors import ContractMismatch, InvalidInput, Malformed, RequestError
-from treadle.history import Entry, Written
+from treadle.history import Entry, GraphWritten, Written
 from treadle.model import query as q
 from treadle.model import types as t
 from treadle.model.contract import Field, OutcomeDecl
@@ -213,6 +213,7 @@ def entry(document: Document) -> Entry:
             ),
             rows=tuple(Written(**row) for row in document["rows"]),
             events=tuple((one["event"], one["fields"]) for one in document["events"]),
+            graph=GraphWritten.read(document["graph"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise Malformed("the server's log record cannot be read by this release") from error
