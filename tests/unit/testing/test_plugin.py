@@ -94,7 +94,9 @@ def test_it_is_found_by_itself_and_loads_nothing(tmp_path: Path) -> None:
         "    assert pytestconfig.pluginmanager.has_plugin('treadle.testing.plugin')\n"
         "    ours = ('treadle', 'apsw', 'lark')\n"
         "    loaded = sorted(name for name in sys.modules if name.split('.')[0] in ours)\n"
-        "    assert loaded == ['treadle', 'treadle.errors', 'treadle.testing', 'treadle.testing.plugin']\n"
+        "    parts = ('', '.errors', '.version', '.testing', '.testing.plugin')\n"
+        "    light = {'treadle' + part for part in parts}\n"
+        "    assert set(loaded) <= light\n"
     )
     assert "1 passed" in run_pytest(tmp_path)
     assert "1 passed" in run_pytest(tmp_path, "-p", "treadle.testing.plugin")
