@@ -9,6 +9,7 @@ Reading order: `handle` (what all handles do alike), `versions` and `memory`, th
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -39,6 +40,12 @@ def open_store(url: str | Path, *, create: bool = True) -> Store:
     scheme, where = split_url(str(url))
     store: Store = import_module(_OPENERS[scheme]).open_database(where, create=create)
     return store
+
+
+def alone(name: str) -> AbstractContextManager[str]:
+    """Hold a database's file alone; see `treadle.store.sqlite.alone`."""
+    found: AbstractContextManager[str] = import_module("treadle.store.sqlite.alone").alone(name)
+    return found
 
 
 def split_url(url: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from treadle.graph.live import rules, stored
 from treadle.graph.live.registered import Registrations
 from treadle.graph.options import GraphOptions
 from treadle.graph.terms import IRI
+from treadle.graph.vocabulary import RDF_TYPE
 from treadle.model.record import LogRecord
 from treadle.ports.store import QuadText, ReadTx
 
@@ -104,6 +105,19 @@ def runs(tx: ReadTx, registrations: Registrations | None = None) -> Iterator[Fol
     names: list[IRI] = [stored.read_name(name) for name in tx.graphs()]
     index = Index.build(map(stored.line_of, tx.quads()), graphs=names)
     return fold_all(index, known.names, found.registered)
+
+
+def advances_after(tx: ReadTx, number: int) -> int:
+    """How many signed advances were committed behind a record while processing was enforced."""
+    known = rules.read(rules.raw_of(tx), GraphOptions())
+    names = known.names
+    count = 0
+    for item in stored.changes(tx, number):
+        delta = stored.delta_of(item)
+        numbered = {(quad.g, quad.s) for quad in delta.added if quad.p == names.from_revision}
+        events = {(q.g, q.s) for q in delta.added if q.p == RDF_TYPE and q.o == names.event}
+        count += len(numbered & events)
+    return count
 
 
 def first_problem(tx: ReadTx) -> str | None:
