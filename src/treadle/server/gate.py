@@ -35,7 +35,8 @@ NEVER_READ: Final = frozenset({"too_large", "deadline", "over_capacity", "unsupp
 """Errors after which the rest of a body is not worth reading: the connection is closed."""
 ALLOWED_METHODS: Final = b"GET, POST, PUT, DELETE"
 ALLOWED_HEADERS: Final = (
-    b"authorization, content-type, idempotency-key, prefer, traceparent, treadle-instance"
+    b"authorization, content-type, idempotency-key, prefer, traceparent, treadle-instance, "
+    b"mcp-protocol-version, mcp-method, mcp-name"
 )
 PREFLIGHT_SECONDS: Final = b"600"
 
