@@ -208,13 +208,17 @@ class Database:
         self._engine.refresh()  # what this handle has done it has also seen
         return version
 
-    def compare(self, contract: str | Path) -> Successor:
+    def compare(
+        self, contract: str | Path, *, principal: str = "owner", role: str | None = None
+    ) -> Successor:
         """What deploying this contract now would change: compatible, in need of a migration, or refused.
 
         Names the rows, receipts, events and tokens that stand in the way. Writes nothing.
-        Raises `ContractError` for a text that does not compile.
+        Raises `ContractError` for a text that does not compile, `Denied` for a role without the `admin`
+        permission.
         """
-        found: Successor = load("evolving").compared(self._engine, _compiled(contract)[0])
+        caller = Caller(principal, role)
+        found: Successor = load("evolving").compared(self._engine, _compiled(contract)[0], caller)
         return found
 
     def abandon_migration(self, *, principal: str = "owner", role: str | None = None) -> int:

@@ -83,7 +83,7 @@ def deploy(
     if abandon:
         return _abandon(wanted, principal or "owner", role, json=json)
     if dry_run:
-        return _compare(wanted, file, json=json)
+        return _compare(wanted, file, role, json=json)
     roles = wanted.roles
     queries = _queries(wanted)
     source = deployable(file, wanted)
@@ -146,11 +146,11 @@ def _abandon(wanted: Config, principal: str, role: str | None, *, json: bool) ->
         screen.out("no migration is under way")
 
 
-def _compare(wanted: Config, file: str | None, *, json: bool) -> None:
+def _compare(wanted: Config, file: str | None, role: str | None, *, json: bool) -> None:
     """Say what would change; exits 4 where something is refused."""
     source = deployable(file, wanted)
     with session.opened(wanted) as opened, _explained(json):
-        found = opened.compare(source)
+        found = opened.compare(source, role=role)
     if json:
         screen.out_json(found.to_json())
     else:

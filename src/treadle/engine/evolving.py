@@ -45,10 +45,12 @@ ATTEMPTS: Final = 64
 """So often a deployment waits for one more step; then it follows what is left, however much it is."""
 
 
-def compared(engine: Engine, wanted: Contract) -> Successor:
-    """What deploying `wanted` now would change, and what depends on it; writes nothing."""
+def compared(engine: Engine, wanted: Contract, caller: Caller) -> Successor:
+    """What deploying `wanted` now would change, and what depends on it; writes nothing. Raises `Denied`."""
     with engine.store.read() as tx:
-        return judged(tx, states.load(tx, engine.state).deployed, wanted, engine.clock.now())
+        state = states.load(tx, engine.state)
+        state.roles.check_permission(caller, "admin")
+        return judged(tx, state.deployed, wanted, engine.clock.now())
 
 
 def deploy(
@@ -56,16 +58,17 @@ def deploy(
 ) -> int:
     """Deploy what is proposed, through `migration` (text or the path of a file) if one is given; the version.
 
-    Raises `ContractError` and `ContractMismatch`.
+    Raises `ContractError`, `ContractMismatch` and `Denied`.
     """
-    active = engine.refresh().deployed
+    state = engine.refresh()
+    state.roles.check_permission(proposal.caller, "admin")  # a refusal names rows
+    active = state.deployed
     wanted = proposal.contract
     if wanted is None or active is None or active.identity == wanted.identity:
         return _version(_done(engine, DeployJob(proposal)))
     proposal.check_version(active)
     if migration is None:
-        looked = _looked(engine, wanted)
-        return _version(_done(engine, DeployJob(proposal._replace(looked=looked))))
+        return _version(_done(engine, DeployJob(looked_at(engine, proposal))))
     compiled = compiled_migration(migration, active.contract, wanted)
     migrator = Migrator(engine, proposal.caller, Wanted(wanted, proposal.source, compiled), progress)
     migrator.carry()
@@ -78,12 +81,19 @@ def deploy(
     raise InvariantBroken("a deployment that is forced says what came of it")
 
 
-def _looked(engine: Engine, wanted: Contract) -> Looked | None:
-    """How far a look in a snapshot found nothing in the way; raises `ContractError`."""
+def looked_at(engine: Engine, proposal: Proposal) -> Proposal:
+    """The proposal after a look in a snapshot, so that the deployment reads only what is written from now on.
+
+    Raises `ContractError` for what stands in the way.
+    """
+    if proposal.contract is None:
+        return proposal
     with engine.store.read() as tx:
         active = states.load(tx, engine.state).deployed
-        check(judged(tx, active, wanted, engine.clock.now()))
-        return None if active is None else Looked(active.identity, tx.head().number)
+        if active is None:
+            return proposal
+        check(judged(tx, active, proposal.contract, engine.clock.now()))
+        return proposal._replace(looked=Looked(active.identity, tx.head().number))
 
 
 def _done(engine: Engine, job: Job) -> Any:

@@ -10,6 +10,7 @@ import msgspec
 from treadle.access import roles as access_roles
 from treadle.engine import state as states
 from treadle.engine.deployment import DeployJob, Proposal
+from treadle.engine.evolving import looked_at
 from treadle.engine.state import State
 from treadle.errors import ConfigError, InvalidInput
 from treadle.server import openapi
@@ -69,7 +70,7 @@ async def deploy(call: Call) -> Answer:
     def propose(state: State) -> tuple[int, Proposal]:
         before = state.deployed.version if state.deployed is not None else 0
         proposal = call.service.database._proposal(source, expected, queries, roles, call.caller)
-        return before, proposal._replace(request_id=call.trace)
+        return before, looked_at(call.service.engine, proposal._replace(request_id=call.trace))
 
     before, proposal = await call.read(propose, "admin")
     version = (await call.service.submit([DeployJob(proposal)]))[0]

@@ -194,6 +194,11 @@ def test_who_may_migrate(shop: Shop) -> None:
         shop.db.deploy(SECOND, migration=MIGRATION, role="worker")
     with pytest.raises(treadle.Denied, match="admin"):
         shop.db.abandon_migration(role="worker")
+    with pytest.raises(treadle.Denied, match="admin"):
+        shop.db.compare(SECOND, role="worker")
+    broken = successor(("field name: string<40>", "field name: string<41>"))
+    with pytest.raises(treadle.Denied, match="admin"):
+        shop.db.deploy(broken, role="worker")
     assert shop.db.deploy(SECOND, migration=MIGRATION, role="operator", principal="eve") == 2
     assert {entry.principal for entry in shop.db.log() if entry.kind == "migrate"} == {"eve"}
 
