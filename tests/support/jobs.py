@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import threading
+import time
+import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from tests.support.engines import START, open_on
+from tests.support.pace import FastTime
 from tests.support.shared import ROOT
 from treadle.access.roles import Role
 from treadle.database import Acting, Database
+from treadle.engine.core import Engine
 from treadle.ports.store import Store
+from treadle.store.ids import SystemIds
+from treadle.store.memory import MemoryStore
 from treadle.testing import ManualClock
+from treadle.workers import Turn, Worker
 
 SOURCE: Final = ROOT.joinpath("tests/data/jobs.riff").read_text()
 QUERIES: Final = ROOT.joinpath("tests/data/jobs.riffq").read_text()
 SHOP: Final = "Ulm"
-OPEN: Final[Mapping[str, Any]] = {"query": "OpenJobs", "parameters": {"shop": SHOP}}
+OPEN: Final[dict[str, Any]] = {"query": "OpenJobs", "parameters": {"shop": SHOP}}
 """Where the open jobs come from."""
 
-TURN: Final[Mapping[str, Any]] = {"claim": "Claim", "finish": "Finish", "backoff": 0.0, "poll": 0.05}
-FULL: Final[Mapping[str, Any]] = {**OPEN, **TURN, "start": "Start", "dead_letter": "Bury"}
-EVENTS: Final[Mapping[str, Any]] = {"event": "JobQueued", "consumer": "workers", **TURN}
+TURN: Final[dict[str, Any]] = {"claim": "Claim", "finish": "Finish", "backoff": 0.0, "poll": 0.05}
+FULL: Final[dict[str, Any]] = {**OPEN, **TURN, "start": "Start", "dead_letter": "Bury"}
+EVENTS: Final[dict[str, Any]] = {"event": "JobQueued", "consumer": "workers", **TURN}
 
 WORKER_ROLE: Final = Role(
     "worker",
@@ -82,3 +90,56 @@ def outcomes(db: Database, command: str) -> Counter[str]:
 
 def later(count: float) -> timedelta:
     return timedelta(seconds=count)
+
+
+def run(made: Worker, db: Database, role: str | None = None) -> Worker:
+    """Run a worker until there is nothing to do."""
+    made.run(service(db, role), until_idle=True)
+    return made
+
+
+def hold(db: Database, number: int, seconds: int, revision: int = 1) -> None:
+    """Somebody claims a job and is never heard of again."""
+    evidence = {"worker": uuid.UUID(int=9), "seconds": seconds, "expected_revision": revision}
+    body = {"key": f"hold-{number}-{revision}", "shop": SHOP, "number": number} | evidence
+    assert db.run("Claim", body, principal="somebody").ok
+
+
+def fast_jobs(pace: FastTime) -> Database:
+    """A database whose time goes fast."""
+    made = Database(Engine(MemoryStore(), pace.clock, SystemIds(), maximum_jump=None), "test")
+    deploy(made)
+    return made
+
+
+def advance(db: Database, count: float) -> None:
+    """Move the clock of a database on."""
+    clock: Any = db._engine.clock
+    clock.advance(later(count))
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Wait for something that another thread brings about."""
+    until = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < until, "it never came about"
+        time.sleep(0.002)
+
+
+def stop_when(made: Worker, condition: Callable[[], object]) -> threading.Thread:
+    """Stop a worker once something has come about."""
+
+    def watch() -> None:
+        try:
+            wait_for(condition)
+        finally:
+            made.stop()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread
+
+
+def fails(row: Any, turn: Turn) -> None:
+    """A handler that always fails."""
+    raise ValueError("no paper")

@@ -20,7 +20,6 @@ DOMAIN: Final = b"riffdb.scheduled-attempt/v1"
 HASH_PREFIX: Final = b"RIFFDB-HASH\x00\x01"
 COMPONENTS: Final = 8
 TARGET_BYTES: Final = 1_024
-MOST_ORDINAL: Final = 255
 
 QUERY: Final = 1
 EVENTS: Final = 2

@@ -129,7 +129,7 @@ def fit(contract: Contract, leased: Leased, names: Names, worth: Worth) -> Plan:
     _check_inputs(claim, worth.types, worth.values)
     finish = step(contract, names.finish, leased, HELD)
     _check_values(finish, worth.values, codec)
-    release = names.release if finish.releases else names.release or found_step(contract, leased, "release")
+    release = names.release or found_step(contract, leased, "release")
     if release is None and not finish.releases:
         without = f"command {names.finish} does not end the lease, and none of the contract only releases it"
         raise ConfigError(f"{without}; name one: release='…'")

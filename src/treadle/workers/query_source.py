@@ -13,7 +13,7 @@ from treadle.model import query as q
 from treadle.model.query import Query
 from treadle.model.scalars import microseconds
 from treadle.model.types import Type
-from treadle.workers.attempts import MOST_ORDINAL, QUERY, Attempt, Due, component
+from treadle.workers.attempts import QUERY, Attempt, Due, component
 from treadle.workers.client import Client, PageOf
 from treadle.workers.items import Item, Key
 from treadle.workers.steps import Leased
@@ -63,7 +63,7 @@ class QuerySource:
         self._window = 1.0
         self._most = 1
         self._resting: dict[Key, int] = {}
-        self._tries: dict[Key, tuple[int, int]] = {}
+        self._losses: dict[Key, tuple[int, int]] = {}
 
     @property
     def described(self) -> str:
@@ -114,7 +114,7 @@ class QuerySource:
         self._page = (items[place:] + items[:place])[::-1]
         self._most = max(1, int(len(items) * _PORTION / max(self._window, _PORTION)))
         if page.next is None:
-            self._tries = {item.key: self._tries[item.key] for item in items if item.key in self._tries}
+            self._losses = {item.key: self._losses[item.key] for item in items if item.key in self._losses}
 
     def _place(self, commit: int, window: int) -> int:
         """Where to begin. Alone a worker follows the query's order; the more it loses, the farther it looks.
@@ -141,8 +141,10 @@ class QuerySource:
                 row=named | row,
                 revision=revision,
                 attempt=self._attempt(key, row),
-                ordinal=self._ordinal(key, revision),
-                observed=(revision,),
+                ordinal=0,
+                # A claim that failed keeps its answer, and a lease that ends does not change the row: the
+                # commit of the page tells the next claim of it from this one.
+                observed=(revision, page.commit),
                 attempts=row[columns.attempts] if columns.attempts is not None else None,
             )
 
@@ -157,18 +159,14 @@ class QuerySource:
             target=tuple(component(part) for part in key),
         )
 
-    def _ordinal(self, key: Key, revision: int) -> int:
-        """How often this row was tried in vain as it is now: a claim that failed keeps its answer."""
-        known, tries = self._tries.get(key, (revision, 0))
-        return min(tries, MOST_ORDINAL) if known == revision else 0
-
     def lost(self, items: Sequence[Item], tried: int) -> None:
         now = self._client.now()
         for item in items:
-            tries = self._ordinal(item.key, item.revision) + 1
-            self._tries[item.key] = (item.revision, tries)
+            revision, times = self._losses.get(item.key, (0, 0))
+            times = times + 1 if revision == item.revision else 1
+            self._losses[item.key] = (item.revision, times)
             # A row that nobody changed meanwhile is held, and its page did not say how long.
-            self._resting[item.key] = now + min(2 ** (tries - 1), 64) * SECOND
+            self._resting[item.key] = now + min(2 ** (times - 1), 64) * SECOND
         if len(items) > tried * _CROWDED:
             self._window = min(_SPREAD * self._window + tried, PAGE_ROWS)
             self._page, self._cursor = [], None
@@ -176,7 +174,7 @@ class QuerySource:
             self._window = max(1.0, _CALM * self._window)
 
     def done(self, item: Item) -> None:
-        self._tries.pop(item.key, None)
+        self._losses.pop(item.key, None)
 
     def back(self, item: Item, delay: float, *, failed: bool, reason: str = "") -> None:
         if delay > 0:

@@ -34,6 +34,8 @@ GRACE: Final = timedelta(minutes=1)
 """A fire that is so late is still in time."""
 MOST: Final = 1_000
 """So many missed times are looked at, at most."""
+KNOWN: Final = 8
+"""So many due times are looked through for the last recorded fire, however long ago they are."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 _POLL: Final = 1.0
 _ASKING: Final = 30.0
@@ -132,7 +134,7 @@ class Schedule:
     def _last(self, bound: _Bound) -> datetime:
         """The time up to which everything was fired: the last recorded fire, `start`, or now."""
         now = self._now(bound)
-        back = list(self._back(now))
+        back = list(self._back(now, KNOWN))
         for begin in range(0, len(back), 64):
             page = back[begin : begin + 64]
             answers = self._recalled(bound, [self.key(due) for due in page])
@@ -146,11 +148,11 @@ class Schedule:
     def _recalled(self, bound: _Bound, keys: list[str]) -> list[Any]:
         return list(self._patiently(lambda: bound.client.recall(self.command, keys)))
 
-    def _back(self, now: datetime) -> Iterator[datetime]:
-        """Due times up to now, the last one first, as far back as the schedule looks."""
+    def _back(self, now: datetime, least: int = 0) -> Iterator[datetime]:
+        """Due times up to now, the last one first, to the horizon; and beyond it for at least so many."""
         moment: datetime | None = self.rule.before(now)
-        for _ in range(MOST):
-            if moment is None or moment < now - self.horizon:
+        for count in range(MOST):
+            if moment is None or (count >= least and moment < now - self.horizon):
                 return
             if self.start is not None and moment < self.start:
                 return

@@ -43,7 +43,7 @@ class Working:
                 self._settings.counters.add("settled")
                 self._conclude(turn, settled=True)
             elif plan.dead_letter is not None and self._tries(turn) > self._settings.attempts:
-                self._bury(plan, turn, "its tries ended without an answer")
+                self._bury(plan, turn, "its tries ended without an answer", self._tries(turn))
             else:
                 self._carry_out(plan, turn, won.link)
         except LeaseLost:
@@ -108,7 +108,7 @@ class Working:
         self._settings.counters.add("failed")
         self._settings.hooks.at("failed", turn.item)
         if tries >= self._settings.attempts and plan.dead_letter is not None:
-            self._bury(plan, turn, reason)
+            self._bury(plan, turn, reason, tries)
             return
         delay = backoff(self._settings.backoff, tries, turn.idempotency_key)
         if plan.retry is not None:
@@ -126,10 +126,10 @@ class Working:
         self._settings.hooks.at("retried", turn.item)
         self._source.back(turn.item, delay, failed=True, reason=reason)
 
-    def _bury(self, plan: Plan, turn: Turn, reason: str) -> None:
+    def _bury(self, plan: Plan, turn: Turn, reason: str, tries: int) -> None:
         """Give the item up, by the contract's own command."""
         if plan.dead_letter is not None:
-            self._tell(turn, plan.dead_letter, {"error": reason, "attempts": self._tries(turn)})
+            self._tell(turn, plan.dead_letter, {"error": reason, "attempts": tries})
         turn.release()
         self._settings.counters.add("dead_letters")
         self._settings.hooks.at("buried", turn.item)

@@ -36,8 +36,14 @@ def test_everything_counts() -> None:
         VECTOR._replace(target=(7,)),
         VECTOR._replace(target=("7",)),
     ]
-    keys = [key for each in variants for key in (each.business("A"), each.business("B"), each.business("A#2"))]
-    keys += [key for each in variants for key in (each.claim(0), each.claim(1), each.claim(1, 5), each.release(1, 5))]
+    keys = [
+        key for each in variants for key in (each.business("A"), each.business("B"), each.business("A#2"))
+    ]
+    keys += [
+        key
+        for each in variants
+        for key in (each.claim(0), each.claim(1), each.claim(1, 5), each.release(1, 5))
+    ]
     assert len(set(keys)) == len(keys)
     assert all(len(key) == 70 for key in keys)
 

@@ -1,0 +1,109 @@
+"""Leases: renewed while a handler runs, and a handler that is told when its lease is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.support.jobs import (
+    EVENTS,
+    FULL,
+    OPEN,
+    TURN,
+    WORKER_ROLE,
+    deploy,
+    fast_jobs,
+    job,
+    queue,
+    run,
+    service,
+    states,
+    stop_when,
+)
+from tests.support.pace import FastTime
+from treadle.access.roles import Role
+from treadle.errors import LeaseLost
+from treadle.workers import Turn, Worker
+
+
+def test_the_lease_is_renewed_while_the_handler_runs() -> None:
+    pace = FastTime(100)
+    db = fast_jobs(pace)
+    queue(db, [0])
+
+    def work(row: Any, turn: Turn) -> None:
+        first = turn.revision
+        pace.sleep(30)
+        assert not turn.lost.is_set() and turn.revision > first
+        turn.check()
+
+    made = Worker(work, name="w", **{**FULL, "lease": 6}, pace=pace)
+    run(made, db)
+    assert states(db, [0]) == {"Done": 1}
+    assert made.counters["renewed"] >= 5 and made.counters["lost"] == 0
+    assert job(db, 0)["tries"] == 1
+    assert db.verify().ok
+
+
+def test_a_stream_holds_the_event_as_long_as_the_row() -> None:
+    pace = FastTime(100)
+    db = fast_jobs(pace)
+    queue(db, [0])
+    made = Worker(lambda row, turn: pace.sleep(30), name="w", **EVENTS, lease=6, pace=pace)
+    run(made, db)
+    assert states(db, [0]) == {"Done": 1}
+    consumer = db.streams().consumers()[0]
+    assert (consumer.open, consumer.dead) == (0, 0)
+    assert job(db, 0)["tries"] == 1
+
+
+def test_a_handler_is_told_that_its_lease_is_lost() -> None:
+    """The contract's only renewal is refused, since the role does not allow it: the lease runs out."""
+    pace = FastTime(100)
+    db = fast_jobs(pace)
+    queue(db, [0])
+    allowed = [one for one in WORKER_ROLE.commands if one != "Renew"]
+    deploy(db, [Role("worker", commands=tuple(allowed), queries=WORKER_ROLE.queries)])
+    told: list[bool] = []
+
+    def work(row: Any, turn: Turn) -> None:
+        told.append(turn.lost.wait(10))
+        with pytest.raises(LeaseLost):
+            turn.check()
+        with pytest.raises(LeaseLost):
+            turn.run("Start")
+        if len(told) == 2:
+            deploy(db, [WORKER_ROLE])
+
+    made = Worker(work, name="w", **{**OPEN, **TURN}, lease=5, pace=pace)
+    stopper = stop_when(made, lambda: len(told) >= 2)
+    made.run(service(db, "worker"))
+    stopper.join(10)
+    assert told[:2] == [True, True]
+    assert made.counters["lost"] >= 2 and made.counters["finished"] == 0
+    assert db.verify().ok
+
+
+def test_an_async_handler_is_stopped_when_its_lease_is_lost() -> None:
+    pace = FastTime(100)
+    db = fast_jobs(pace)
+    queue(db, [0])
+    allowed = [one for one in WORKER_ROLE.commands if one != "Renew"]
+    deploy(db, [Role("worker", commands=tuple(allowed), queries=WORKER_ROLE.queries)])
+    ended: list[str] = []
+
+    async def work(row: Any, turn: Turn) -> None:
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    made = Worker(work, name="w", **{**OPEN, **TURN}, lease=5, pace=pace)
+    stopper = stop_when(made, lambda: bool(ended))
+    made.run(service(db, "worker"))
+    stopper.join(10)
+    assert "cancelled" in ended
+    assert states(db, [0]) == {"Waiting": 1}

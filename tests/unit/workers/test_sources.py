@@ -1,0 +1,162 @@
+"""Items from queries and from streams, and who gets which."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from typing import Any
+
+import pytest
+
+from tests.support.engines import START
+from tests.support.jobs import (
+    EVENTS,
+    FULL,
+    SHOP,
+    TURN,
+    advance,
+    hold,
+    job,
+    later,
+    outcomes,
+    queue,
+    remind,
+    run,
+    service,
+    states,
+)
+from treadle.workers import Turn, Worker
+from treadle.workers.client import Embedded
+
+
+def test_events_name_rows_and_are_acknowledged(db) -> None:
+    queue(db, range(5))
+    done: list[int] = []
+    made = run(Worker(lambda row, turn: done.append(row["number"]), name="w", **EVENTS, concurrency=3), db)
+    assert sorted(done) == list(range(5))
+    status = db.streams().consumers()[0]
+    assert (status.consumer, status.open, status.behind) == ("workers", 0, 0)
+    assert made.counters["finished"] == 5
+
+
+def test_an_event_about_a_job_that_is_done_is_acknowledged(db) -> None:
+    queue(db, [0])
+    remind(db, 0, "again")
+    remind(db, 0, "and again")
+    done: list[int] = []
+    options = {**EVENTS, "due": "due_at"}
+    made = Worker(lambda row, turn: done.append(1), name="w", **options)
+    run(made, db)
+    for _ in range(3):
+        advance(db, 2)
+        run(made, db)
+    assert done == [1]
+    assert db.streams().consumers()[0].open == 0
+
+
+def test_an_event_whose_row_is_gone_is_acknowledged(db) -> None:
+    queue(db, [0])
+    body = {"key": "k", "shop": SHOP, "number": 0, "due_at": START}
+    assert db.run("Remind", body, principal="desk").ok
+    options = {**EVENTS, "lookup": "ShowJob"}
+
+    class Missing(Embedded):
+        def __init__(self, acting: Any) -> None:
+            super().__init__(acting)
+            real = self.query
+
+            def query(name: str, parameters: Any, **more: Any) -> Any:
+                return real(name, {**parameters, "number": 99}, **more)
+
+            self.query = query
+
+    made = Worker(lambda row, turn: pytest.fail("there is no row"), name="w", **options)
+    made.run(Missing(service(db)), until_idle=True)
+    assert db.streams().consumers()[0].open == 0
+
+
+def test_a_failed_event_comes_again_and_becomes_a_dead_letter_in_the_end(db, clock) -> None:
+    queue(db, [0])
+    tries: list[int] = []
+
+    def work(row: Any, turn: Turn) -> None:
+        tries.append(turn.tries or 0)
+        raise ValueError("no paper")
+
+    made = Worker(work, name="w", **{**EVENTS, "backoff": 1.0})
+    for _ in range(30):
+        run(made, db)
+        clock.advance(later(600))
+    assert tries == list(range(1, 11))
+    letters = db.streams().dead_letters("JobQueued", "workers")
+    assert [(letter.attempts, letter.reason) for letter in letters] == [(10, "ValueError: no paper")]
+    assert job(db, 0)["owner"] is None
+    db.streams().replay("JobQueued", "workers")
+    run(Worker(lambda row, turn: None, name="w", **EVENTS), db)
+    assert states(db, [0]) == {"Done": 1}
+
+
+def test_a_row_that_somebody_holds_waits_and_does_not_count_as_failed(db, clock) -> None:
+    queue(db, [0])
+    hold(db, 0, 100)
+    made = Worker(lambda row, turn: None, name="w", **EVENTS)
+    for _ in range(3):
+        run(made, db)
+        clock.advance(later(30))
+    assert made.counters["claims_tried"] == 0, "its row says how long it is held"
+    clock.advance(later(11))
+    run(made, db)
+    assert states(db, [0]) == {"Done": 1}
+
+
+def test_a_held_row_of_a_query_that_does_not_say_so_is_tried_under_fresh_keys(db, clock) -> None:
+    """A refused claim keeps its answer for ever, and time passing does not change the row's revision."""
+    queue(db, [0])
+    hold(db, 0, 20)
+    options = {**TURN, "query": "WaitingJobs", "parameters": {"shop": SHOP}}
+    made, other = (Worker(lambda row, turn: None, name="w", **options) for _ in range(2))
+    for _ in range(3):
+        run(made, db)
+        run(other, db)
+        clock.advance(later(5))
+    assert outcomes(db, "Claim")["Taken"] >= 2
+    clock.advance(later(60))
+    run(made, db)
+    for _ in range(3):
+        clock.advance(later(60))
+        run(made, db)
+    assert states(db, [0]) == {"Done": 1}
+
+
+def test_pages_are_turned_where_the_first_has_nothing_to_try(db, clock) -> None:
+    queue(db, range(30))
+    for number in range(25):
+        body = {
+            "key": f"x{number}",
+            "shop": SHOP,
+            "number": number,
+            "worker": uuid.UUID(int=9),
+            "seconds": 900,
+        }
+        assert db.run("Claim", body | {"expected_revision": 1}, principal="other").ok
+    done: list[int] = []
+    options = {**TURN, "query": "WaitingJobs", "parameters": {"shop": SHOP}}
+    run(Worker(lambda row, turn: done.append(row["number"]), name="w", **options, concurrency=8), db)
+    assert sorted(done) == list(range(25, 30))
+
+
+def test_many_workers_do_everything_once(db) -> None:
+    queue(db, range(60))
+    done: list[int] = []
+    made = [
+        Worker(lambda row, turn: done.append(row["number"]), name="w", **FULL, concurrency=4)
+        for _ in range(6)
+    ]
+    threads = [threading.Thread(target=run, args=(one, db)) for one in made]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    run(made[0], db)
+    assert sorted(done) == list(range(60))
+    assert outcomes(db, "Finish") == {"Finished": 60}
