@@ -17,7 +17,7 @@ from treadle.access.roles import Roles
 from treadle.access.tokens import Token
 from treadle.engine import named
 from treadle.engine.named import Queries
-from treadle.errors import DatabaseCorrupt, Denied, RequestError, UnknownName, check
+from treadle.errors import DatabaseCorrupt, Denied, RequestError, UnknownName
 from treadle.model import contract as contracts
 from treadle.model.coders import Encode
 from treadle.model.contract import Command, Contract, Reimport
@@ -196,9 +196,12 @@ def _digests(tx: ReadTx) -> DigestKeys:
     settings = tx.settings(DIGEST)
     current = settings.pop(DIGEST_CURRENT, b"").decode("ascii", "replace")
     key = settings.get(DIGEST + current)
-    check(key is not None, "the current digest key is stored")
+    if key is None:
+        raise DatabaseCorrupt(
+            "the key of idempotency digests is not there: the file is damaged; restore a backup"
+        )
     readable = [value for name, value in sorted(settings.items()) if value != key]
-    return DigestKeys(key or b"", (key or b"", *readable))
+    return DigestKeys(key, (key, *readable))
 
 
 def _deployed(tx: ReadTx, known: State | None) -> Deployed | None:
