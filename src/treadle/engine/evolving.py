@@ -204,7 +204,7 @@ def compare_built(engine: Engine, site: Site, tell: Progress) -> None:
         if standing is None:
             return
         head = tx.head().number
-        late = {(entity, key) for _, entity, key in written(tx, site, standing.seen + 1, head)}
+        late = {row for found in written(tx, site, standing.seen + 1, head) for row in found.rows}
         for entity, work in site.plan.works.items():
             if entity in site.built:
                 _compare_table(tx, site, work, late)

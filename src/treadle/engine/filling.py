@@ -19,7 +19,7 @@ from treadle.plan.migration import EntityWork, MigrationPlan, SharedWork, Unfit,
 from treadle.ports.queries import QueryTx, Walk
 from treadle.ports.store import ReadTx, Table, WriteTx
 
-PAGE: Final = 256
+PAGE: Final = 64
 Problems = dict[tuple[str, Key], str | None]
 """Why a row does not fit, None for one that does (again)."""
 
@@ -136,15 +136,20 @@ class Filler:
     def _check_references(self, work: EntityWork, images: dict[Key, Cells | None]) -> None:
         for reference in work.references:
             wanted = {key: reference.key_of(image) for key, image in images.items() if image is not None}
-            targets = list(dict.fromkeys(wanted.values()))
-            found = self._tx.rows(self._site.active.tables[reference.target], targets)
-            missing = {target for target, row in zip(targets, found, strict=True) if row is None}
+            missing = self._missing(reference.target, list(dict.fromkeys(wanted.values())))
             for key, target in wanted.items():
                 if target in missing:
                     self._unfit(
                         work, key, f"reference {reference.name} names a {reference.target} that is not there"
                     )
                     images[key] = None
+
+    def _missing(self, entity: str, keys: list[Key]) -> set[Key]:
+        """Those of the keys that no row has; an entity that the successor only brings has no rows at all."""
+        table = self._site.active.tables.get(entity)
+        if table is None:
+            return set(keys)
+        return {key for key, row in zip(keys, self._tx.rows(table, keys), strict=True) if row is None}
 
     def _check_shared(self, work: EntityWork, images: dict[Key, Cells | None]) -> None:
         for shared in work.shared:

@@ -44,7 +44,7 @@ OWN: Final = "migration"
 
 STEP_ROWS: Final = 512
 STEP_BYTES: Final = 4 << 20
-PART: Final = 64
+PART: Final = 16
 """So many rows are read before their bytes are counted."""
 STEP_RECORDS: Final = 4 * BATCH_COMMANDS
 """More than others may write between two steps, so that following comes to an end."""
@@ -322,29 +322,41 @@ _STEPS: Final = {"clearing": _clear, "bringing": _bring, "following": _follow}
 
 def follow(tx: ReadTx, site: Site, filler: Filler, seen: int, most: int) -> int:
     """Bring what records after `seen` wrote, at most `most` records; how far that was."""
-    most_rows = 2 * STEP_RECORDS
     keys: dict[str, dict[Key, None]] = {}
     last = min(tx.head().number, seen + most)
-    for number, entity, key in written(tx, site, seen + 1, last):
-        if sum(map(len, keys.values())) >= most_rows and number > seen + 1:
-            last = number - 1
+    rows = size = 0
+    for found in written(tx, site, seen + 1, last):
+        rows += len(found.rows)
+        size += found.size
+        if (rows > most or size > STEP_BYTES) and keys:
+            last = found.number - 1
             break
-        keys.setdefault(entity, {})[key] = None
+        for entity, key in found.rows:
+            keys.setdefault(entity, {})[key] = None
     for entity, listed in keys.items():
         filler.follow(entity, listed)
     return last
 
 
-def written(tx: ReadTx, site: Site, first: int, last: int) -> Iterator[tuple[int, str, Key]]:
-    """The rows that records wrote, but for the migration's own, which are no rows yet, by record."""
+class Written(NamedTuple):
+    """What a record wrote: rows by entity and key. `size` is the record's own, in bytes."""
+
+    number: int
+    size: int
+    rows: list[tuple[str, Key]]
+
+
+def written(tx: ReadTx, site: Site, first: int, last: int) -> Iterator[Written]:
+    """The rows that records wrote, but for the migration's own, which are no rows yet."""
     before = (first - 1).to_bytes(8, "big")
     own = {key for key, _ in tx.entries(OWN, b"", before, last - first + 1)}
+    codec = site.active.codec
     for entry in tx.log(first, last):
-        if entry.number.to_bytes(8, "big") in own:
-            continue
-        for change in record.decode(entry.data).changes:
-            if change.entity in site.active.tables:
-                yield entry.number, change.entity, site.active.codec.key_decoder(change.entity)(change.key)
+        if entry.number.to_bytes(8, "big") not in own:
+            changes = record.decode(entry.data).changes
+            known = [change for change in changes if change.entity in site.active.tables]
+            rows = [(change.entity, codec.key_decoder(change.entity)(change.key)) for change in known]
+            yield Written(entry.number, len(entry.data), rows)
 
 
 def look_again(filler: Filler, problems: Iterable[Problem]) -> None:

@@ -68,6 +68,21 @@ def test_a_value_that_cannot_be_computed(shop: Shop) -> None:
     assert shop.db.deploy(TOTAL, migration="migrate 1 to 2 { field Order.total = 7 }") == 2
 
 
+def test_a_reference_to_an_entity_that_only_comes_with_it(shop: Shop) -> None:
+    region = "aggregate Regions { root Region partition_by shop conflict_key (shop, region) }"
+    source = successor(
+        ("  entity Customer {", "  entity Region { key (shop: uuid, region: u64) }\n  entity Customer {"),
+        ("    field name: string<40>\n", "    field name: string<40> field region: u64 REFERENCE\n"),
+        ("REFERENCE", "reference of_region (shop, region) -> Region (shop, region)"),
+        ("  aggregate Customers", f"  {region}\n  aggregate Customers"),
+        ("create Customer(shop, customer_id)", "READ create Customer(shop, customer_id)"),
+        ("READ", "read Region(shop, 1) as region else Missing {}"),
+        ('set customer.name = "someone"', 'set customer.name = "someone" set customer.region = 1'),
+    )
+    migration = "migrate 1 to 2 { field Customer.region = 1 reference Customer.of_region }"
+    assert "reference of_region names a Region that is not there" in unfit(shop, source, migration)
+
+
 def test_too_many_end_it_early(shop: Shop, monkeypatch: pytest.MonkeyPatch, small_steps: None) -> None:
     monkeypatch.setattr(migrating, "MOST_PROBLEMS", 4)
     for number in range(40):
