@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.depot import SOURCE, compiled, edited
+from tests.support.shared import ROOT
 from treadle.model import contract as m
 from treadle.model import migration as migrations
 from treadle.model import types as t
@@ -154,6 +156,14 @@ def test_what_is_refused(text: str) -> None:
     assert found.migration is None
     messages = [one.message for one in found.diagnostics if one.code == code]
     assert any(says in message for message in messages), found.render()
+
+
+def test_every_code_of_its_own_is_explained_and_tested() -> None:
+    said = (ROOT / "src/treadle/riff/migrating/check.py").read_text(encoding="utf-8")
+    codes = set(re.findall(r'"(M\d{3})"', said))
+    page = (ROOT / "docs/explain/evolution.md").read_text(encoding="utf-8")
+    assert codes == set(re.findall(r"^\| (M\d{3}) \|", page, re.MULTILINE))
+    assert codes == {code for code, _ in REFUSED.values() if code.startswith("M")}
 
 
 def test_a_secret_may_become_another_secret() -> None:
