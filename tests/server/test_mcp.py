@@ -276,6 +276,17 @@ def test_a_token_is_needed_and_counts_at_once(place: Place) -> None:
     assert post(place, granted.text).status_code == 401
 
 
+def test_a_server_without_the_extra_says_what_to_install(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(name: str) -> Any:
+        raise ImportError("no module named mcp", name="mcp")
+
+    monkeypatch.setattr("treadle.server.mcp.load", load)
+    answer = post(place, place.tokens["all"].text)
+    assert answer.status_code == 404 and "treadle[mcp]" in answer.json()["detail"]
+
+
 def test_pages_of_other_origins_and_other_names_are_turned_away(place: Place) -> None:
     token = place.tokens["all"].text
     assert post(place, token, host="evil.example").status_code == 403

@@ -101,18 +101,24 @@ def _indented(lines: Iterable[str], by: int = 4) -> Iterator[str]:
 
 
 def _fields(fields: Iterable[c.Field], shown: Names, names: PythonNames, *, out: bool = False) -> list[str]:
-    """Fields of a dataclass. One that was renamed says so to the reader of inputs."""
+    """Fields of a dataclass. A renamed one tells the reader of inputs so; a secret one is not shown."""
     lines = []
     for field in fields:
         name = shown[field.name]
-        optional = isinstance(field.type, t.Optional)
-        default = " = None" if optional else ""
-        if name.declared != name.shown:
-            absent = "default=None, " if optional else ""
-            default = f' = _field({absent}metadata={{"name": "{name.declared}"}})'
-        line = f"{name.shown}: {annotation(field.type, names, out=out)}{default}"
+        line = f"{name.shown}: {annotation(field.type, names, out=out)}{_default(field, name)}"
         lines.append(_noted(line, comment(field.type), name.note))
     return lines
+
+
+def _default(field: c.Field, name: Name) -> str:
+    """What stands behind the annotation of a field."""
+    absent = ["default=None"] if isinstance(field.type, t.Optional) else []
+    options = ["repr=False"] if field.secret else []
+    if name.declared != name.shown:
+        options.append(f'metadata={{"name": "{name.declared}"}}')
+    if options:
+        return f" = _field({', '.join([*absent, *options])})"
+    return " = None" if absent else ""
 
 
 def _readers(entity: c.Entity, names: PythonNames) -> str:

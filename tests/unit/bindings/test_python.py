@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.clients import WORK, interface, python_text
+from tests.support.clients import WORK, interface, names_module, python_text
 from tests.support.shared import ROOT
 from treadle.client.interface import decode, encode
 
@@ -35,7 +35,7 @@ def test_every_name_that_gave_way_has_a_comment() -> None:
     lines = TEXT.splitlines()
     for node in ast.walk(tree):
         if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Call):
-            assert "in the contract" in lines[node.lineno - 1]
+            assert "in the contract" in lines[node.lineno - 1] or "repr=False" in lines[node.lineno - 1]
         if isinstance(node, ast.ClassDef) and node.name.endswith("_"):
             assert "in the contract" in lines[node.lineno - 1]
 
@@ -48,6 +48,16 @@ def test_classes_are_frozen_slotted_and_keyword_only() -> None:
         (decorator,) = node.decorator_list
         assert ast.unparse(decorator) == "_dataclass(frozen=True, slots=True, kw_only=True)"
         assert ast.get_docstring(node)
+
+
+def test_a_secret_is_not_shown_where_a_row_is() -> None:
+    assert "    token: str | None = _field(default=None, repr=False)  # optional<string<20>>" in TEXT
+    assert "hush" not in repr(_row(token="hush")) and _row(token="hush") != _row(token="other")
+
+
+def _row(**given: Any) -> Any:
+    names = names_module().Str.__slots__
+    return names_module().Str(**(dict.fromkeys(names) | given))
 
 
 def test_public_functions_say_what_they_do() -> None:
