@@ -39,6 +39,7 @@ MEANING = {
     "row_too_large": "A row would pass one mebibyte.",
     "revision_exhausted": "A row's revision is at its end, 2⁶⁴−1, and fails closed instead of wrapping.",
     "unreachable": "The server does not answer; nothing is known to have happened.",
+    "precondition_failed": "The graph is not at the version that If-Match or If-None-Match asks for; nothing was done.",
     "deadline": "A query or an update took longer than it may; nothing was changed.",
     "enrollment_mismatch": "This process's graph settings are not those that the database was enrolled with.",
     "database_missing": "There is no database, and it was not to be created.",
@@ -201,7 +202,8 @@ ROLE_KEYS = {
     "queries": "the named queries it may read",
     "streams": "the event streams it may consume",
     "graph": "its permissions on the graph",
-    "operations": "its permissions on the database: `audit` reads the log and the metrics, `restore`, and `admin`, which includes `audit`",
+    "operations": "its permissions on the database: `audit` reads the log and the metrics, `restore`, and "
+    "`admin`, which includes `audit`",
     "tenant": "whether a token of this role must name a tenant",
     "row_policies": "whether the contract's row policies apply to it",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
@@ -43,6 +44,7 @@ def graph_of(manifest: Path) -> ox.Store:
 
 
 def cases(kind: str) -> Iterator[Case]:
+    quad: Any
     for manifest in manifests():
         for quad in graph_of(manifest).quads_for_pattern(None, TYPE, ox.NamedNode(MF + kind)):
             yield Case(str(quad.subject.value), manifest, kind)
@@ -58,14 +60,15 @@ evaluation = list(cases("UpdateEvaluationTest"))
 negative = list(cases("NegativeSyntaxTest11"))
 
 
-def value(store: ox.Store, subject: object, predicate: str) -> object | None:
+def value(store: ox.Store, subject: Any, predicate: str) -> Any:
     found = store.quads_for_pattern(subject, ox.NamedNode(predicate), None)
     return next((quad.object for quad in found), None)
 
 
-def state(store: ox.Store, node: object, case: Case) -> ox.Store:
+def state(store: ox.Store, node: Any, case: Case) -> ox.Store:
     """The dataset that `ut:data` and `ut:graphData` of a node describe."""
     result = ox.Store()
+    quad: Any
     for quad in store.quads_for_pattern(node, ox.NamedNode(UT + "data"), None):
         load(result, quad.object.value, None)
     for quad in store.quads_for_pattern(node, ox.NamedNode(UT + "graphData"), None):
@@ -81,7 +84,7 @@ def load(store: ox.Store, document: str, graph: str | None) -> None:
     store.load(path=path, format=ox.RdfFormat.TURTLE, base_iri=document, to_graph=name)
 
 
-def request_of(case: Case) -> tuple[ox.Store, object, str, str]:
+def request_of(case: Case) -> tuple[ox.Store, Any, str, str]:
     store = graph_of(case.manifest)
     test = ox.NamedNode(case.name)
     action = value(store, test, MF + "action")
@@ -96,7 +99,7 @@ def test_every_case_is_here() -> None:
 
 @pytest.mark.parametrize("path", ["direct", "sequence"])
 @pytest.mark.parametrize("case", named(evaluation))
-def test_evaluation(case: Case, path: str) -> None:
+def test_evaluation(case: Case, path: Any) -> None:
     store, action, text, base = request_of(case)
     before = state(store, action, case)
     after = state(store, value(store, ox.NamedNode(case.name), MF + "result"), case)

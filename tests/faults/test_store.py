@@ -80,7 +80,7 @@ def bench(quick_path):
     return Bench(quick_path)
 
 
-def attempt(act: Callable[[], None]) -> TreadleError | None:
+def attempt(act: Callable[[], object]) -> TreadleError | None:
     """Do something on a failing disk; the error, which must be one of ours."""
     try:
         act()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyoxigraph as ox
 from hypothesis import event, given, settings
 
@@ -13,7 +15,7 @@ from treadle.graph.sparql.update import UpdateResult, compute_delta
 from treadle.graph.terms import Quad
 
 
-def computed(statements: list[Quad], text: str, path: str | None) -> tuple[UpdateResult | None, object]:
+def computed(statements: list[Quad], text: str, path: Any) -> tuple[UpdateResult | None, object]:
     """The result and the state after it, on an index of its own."""
     index = index_of(statements)
     before = canonical_state(index.store)
@@ -29,7 +31,7 @@ def computed(statements: list[Quad], text: str, path: str | None) -> tuple[Updat
     return result, canonical_state(index.store)
 
 
-def natively(statements: list[Quad], text: str) -> object:
+def natively(statements: list[Quad], text: str) -> Any:
     """What the store makes of the text; the state before when it refuses it."""
     store = copy_of(index_of(statements))
     before = canonical_state(store)

@@ -14,7 +14,6 @@ import treadle
 from tests.conformance.test_w3c_update import (
     SUITE,
     Case,
-    canonical_state,
     evaluation,
     named,
     negative,
@@ -22,6 +21,7 @@ from tests.conformance.test_w3c_update import (
     state,
     value,
 )
+from tests.support.sparql import canonical_state
 from tests.support.sparql_server import GraphServer, graph_server
 from treadle.errors import SparqlSyntax
 

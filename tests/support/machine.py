@@ -58,7 +58,7 @@ class Machine:
         return None if row is None else dict(zip(names, row.cells, strict=True))
 
     def input(self, command: str, **given: Any) -> Cells:
-        """A command's input; the idempotency key, named `key`, may be left out, and so may optional inputs."""
+        """A command's input; the idempotency key, named `key`, and optional inputs may be left out."""
         plan = self.plan.commands[command]
         names = [field.name for field in plan.inputs]
         unknown = set(given) - set(names)
@@ -75,7 +75,7 @@ class Machine:
         facts: Mapping[str, Any] | None = None,
         **given: Any,
     ) -> Verdict:
-        """Evaluate a command, take over its changes, and give its verdict. `facts` makes the caller policed."""
+        """Evaluate a command, take over its changes, give its verdict. `facts` makes the caller policed."""
         plan, input = self.plan.commands[command], self.input(command, **given)
         sealed = Sealed(self.time, services, dict(facts or {}), facts is not None)
         self.view.asked.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -104,7 +105,8 @@ def test_readers_see_a_delta_whole() -> None:
 
     def read() -> None:
         while not ended.is_set():
-            seen = {quad.object.value[0] for quad in index.store.quads_for_pattern(None, None, None)}
+            found: list[Any] = list(index.store.quads_for_pattern(None, None, None))
+            seen = {quad.object.value[0] for quad in found}
             if len(seen) != 1:
                 torn.append(seen)
 
@@ -120,7 +122,7 @@ def test_readers_see_a_delta_whole() -> None:
 
 def test_a_query_keeps_the_state_it_began_with() -> None:
     index = index_of(DATA)
-    rows = index.store.query("SELECT ?s { ?s ?p ?o }")
+    rows: Any = index.store.query("SELECT ?s { ?s ?p ?o }")
     quads = index.quads()
     first = next(quads)
     index.apply(Delta.of(DATA))

@@ -114,10 +114,10 @@ def test_release_frees_what_the_frames_hold() -> None:
         except KeyError:
             raise ValueError(bool(held)) from None
 
-    try:
+    with pytest.raises(ValueError) as caught:
         work()
-    except ValueError as problem:
-        kept = problem
+    kept = caught.value
+    del caught
     assert not freed
     release(kept)
     assert freed

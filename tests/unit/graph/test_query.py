@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import rdflib
@@ -178,7 +179,7 @@ def test_errors(index: Index, text: str, line: int, message: str) -> None:
 def test_solutions_in_every_format(index: Index, format: str) -> None:
     text = "SELECT ?s ?o { ?s :p ?o } ORDER BY ?s"
     written = query(text).serialized(index, format)
-    read = rdflib.query.Result.parse(__import__("io").BytesIO(written), format=format)
+    read: Any = rdflib.query.Result.parse(__import__("io").BytesIO(written), format=format)
     assert [str(name) for name in read.vars] == ["s", "o"]
     assert [str(row[0]) for row in read] == [A.value, B.value]
     if format in ("json", "xml"):

@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,7 @@ QUERIES = [
 
 @pytest.mark.parametrize("text", UPDATES)
 @pytest.mark.parametrize("path", ["direct", "sequence"])
-def test_updates(listener: Listener, text: str, path: str) -> None:
+def test_updates(listener: Listener, text: str, path: Any) -> None:
     index = index_of([Quad(A, A, A)])
     before = canonical_state(index.store)
     try:
