@@ -39,7 +39,7 @@ MEANING = {
     "row_too_large": "A row would pass one mebibyte.",
     "revision_exhausted": "A row's revision is at its end, 2⁶⁴−1, and fails closed instead of wrapping.",
     "unreachable": "The server does not answer; nothing is known to have happened.",
-    "precondition_failed": "The graph is not at the version that If-Match or If-None-Match asks for; nothing was done.",
+    "precondition_failed": "The graph is not at the version that If-Match or If-None-Match asks for.",
     "deadline": "A query or an update took longer than it may; nothing was changed.",
     "enrollment_mismatch": "This process's graph settings are not those that the database was enrolled with.",
     "database_missing": "There is no database, and it was not to be created.",

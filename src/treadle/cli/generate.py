@@ -74,10 +74,10 @@ def generate(
 ) -> None:
     """Write a typed client, in Python or TypeScript.
 
-    It is one module, the same bytes for the same contract. It has the enums, the rows, every command with its input and each of its outcomes, the events, and the
-    named queries. A Python client runs on an open database or over HTTP, and checks with mypy and pyright; a
-    TypeScript one speaks HTTP and needs no package. Both name the contract that they were written for, and
-    are refused once another one is deployed.
+    It is one module, the same bytes for the same contract. It has the enums, the rows, every command with
+    its input and each of its outcomes, the events, and the named queries. A Python client runs on an open
+    database or over HTTP, and checks with mypy and pyright; a TypeScript one speaks HTTP and needs no
+    package. Both name the contract that they were written for, and are refused once another one is deployed.
     """
     if url is not None:
         found = _asked(url)
