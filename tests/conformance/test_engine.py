@@ -106,6 +106,7 @@ def release(token: int, revision: int, key: str) -> dict:
 def test_two_copies_in_one_batch_evaluate_once(db: Database) -> None:
     calls = [claim(0, key="same"), claim(0, key="same"), claim(0, 9, key="same")]
     third: Any
+    second: Any
     first, second, third = db.run_many(calls, principal="tests")
     assert first.ok
     assert first == second

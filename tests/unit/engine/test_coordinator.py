@@ -1,4 +1,4 @@
-"""The queue and its lead: who leads, what is batched, and what each caller hears when something ends early."""
+"""The queue and its lead: who leads, what is batched, what each caller hears when something ends early."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Work(Job):
     def __init__(self, name: str, size: int = 1, *, exclusive: bool = False) -> None:
         super().__init__(size)
         self.name = name
-        self.exclusive = exclusive  # type: ignore[misc]
+        self.exclusive = exclusive
 
 
 class Recorder:
@@ -92,7 +92,9 @@ def test_a_batch_is_bounded_by_count_and_by_bytes(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("treadle.limits.BATCH_COMMANDS", 3)
     monkeypatch.setattr("treadle.limits.BATCH_BYTES", 10)
     recorder = Recorder()
-    Coordinator(recorder).run([Work(name, size) for name, size in zip("abcdef", (1, 1, 1, 6, 5, 5), strict=True)])
+    Coordinator(recorder).run(
+        [Work(name, size) for name, size in zip("abcdef", (1, 1, 1, 6, 5, 5), strict=True)]
+    )
     assert recorder.batches == [["a", "b", "c"], ["d"], ["e", "f"]]
 
 
