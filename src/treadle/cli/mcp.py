@@ -33,8 +33,8 @@ def mcp(
     """Offer commands and queries as tools, on standard input and output.
 
     A program that speaks the Model Context Protocol starts this one and talks to it; nothing else is written
-    on standard output. There is a tool for each command and query that the role allows; without a role, for all of them.
-    It ends when its input ends. A server offers the same at /mcp, to callers with a token.
+    on standard output. There is a tool for each command and query that the role allows; without a role, for
+    all of them. It ends when its input ends. A server offers the same at /mcp, to callers with a token.
     """
     try:
         stdio: Any = load("server.mcp_stdio")
