@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from treadle.engine.receipt import Receipt
     from treadle.graph.options import GraphOptions
     from treadle.queries import Page
-    from treadle.workers import Cap, Worker, worker
+    from treadle.workers import Cap, Schedule, Worker, worker
 
 # Imported when first asked for: `import treadle` stays quick, and what is not used is not loaded.
 _LATER: Final = {
@@ -60,6 +60,7 @@ _LATER: Final = {
     "Remote": "treadle.client.remote",
     "connect": "treadle.client.remote",
     "connect_async": "treadle.client.remote",
+    "Schedule": "treadle.workers",
     "Worker": "treadle.workers",
     "worker": "treadle.workers",
 }
@@ -101,6 +102,7 @@ __all__ = [
     "Receipt",
     "Refused",
     "Remote",
+    "Schedule",
     "StoreError",
     "TerminalFailure",
     "TreadleError",

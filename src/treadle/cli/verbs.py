@@ -47,6 +47,8 @@ VERBS: Final = (
     Verb("row", DATABASE, "Show one row and its revision."),
     Verb("why", DATABASE, "Say what stands in a row's way."),
     Verb("log", DATABASE, "Show what happened: who, when, which outcome."),
+    Verb("stream", DATABASE, "Follow events; look after consumers and dead letters."),
+    Verb("worker", DATABASE, "Run workers and schedules of a program."),
     Verb("serve", SERVER, "Answer requests over HTTP."),
     Verb("dev", SERVER, "Serve while you write: deploys each change."),
     Verb("token", SERVER, "Give, list, rotate and end tokens."),

@@ -7,7 +7,7 @@ ordinary flow or bring a consumer into being: a consumer's creation, and events 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from treadle import limits
 from treadle.access.caller import Caller
@@ -26,8 +26,8 @@ from treadle.streams.letters import Letter
 from treadle.streams.positions import BEGINNING, Position, Token, read_token
 from treadle.streams.turns import Answer, Back, Given, Pull
 
-Start: TypeAlias = Literal["oldest", "newest"] | int
-"""Where a new consumer begins: with the oldest event, behind the newest, or behind a commit's number."""
+Start: TypeAlias = str | int
+"""Where a new consumer begins: with the "oldest" event, behind the "newest", or behind a commit's number."""
 
 NEWEST: Final = 2**32 - 1
 """An ordinal behind all events of a commit."""

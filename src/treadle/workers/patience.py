@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from treadle.errors import Busy, TreadleError
+from treadle.errors import Busy, OutcomeUnknown, TreadleError
 
 Result = TypeVar("Result")
 
@@ -43,15 +43,18 @@ def certainly(
     Only for calls that may be repeated: reads, and commands with an idempotency key.
     """
     pause, never = _FIRST, threading.Event()
+    last: TreadleError = Busy("there was no time left for the call; nothing happened")
     while True:
         left = until - pace.now()
         if left <= 0:
-            raise Busy("there was no time left for the call; nothing happened")
+            raise last
         try:
             return call(left)
         except TreadleError as error:
-            if not passing(error) or until - pace.now() <= pause:
+            if not passing(error):
                 raise
+            # What may have happened stays open, whatever is heard later.
+            last = last if isinstance(last, OutcomeUnknown) else error
         repeated()
         pace.wait(never, pause)
         pause = min(2 * pause, _LONGEST)

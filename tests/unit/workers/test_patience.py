@@ -41,6 +41,13 @@ def test_a_call_is_not_repeated_for_ever() -> None:
         certainly(call, pace.now() + 5, pace, lambda: None)
     with pytest.raises(Busy):
         certainly(call, pace.now(), pace, lambda: None)
+    answers: Iterator[TreadleError] = iter([Busy(""), OutcomeUnknown(""), *[Busy("")] * 1000])
+
+    def then_busy(left: float) -> None:
+        raise next(answers)
+
+    with pytest.raises(OutcomeUnknown):
+        certainly(then_busy, pace.now() + 20, pace, lambda: None)
 
 
 def test_a_refusal_is_not_repeated() -> None:
