@@ -388,6 +388,7 @@ WRITING_VERBS: dict[str, list[str]] = {
     "token": ["token", "create", "service", "--role", "no-such-role"],
     "vacuum": ["vacuum", "--role", "nothing"],
     "prune": ["prune", "receipts", "--older-than", "0", "--role", "nothing"],
+    "graph": ["graph", "update", "CLEAR DEFAULT", "--as", "mallory", "--role", "nothing"],
     "restore": ["restore", "no-such-backup.db", "new.db"],
     "import": ["import", "no-such-folder", "--campaign", "c", "--role", "nothing"],
 }

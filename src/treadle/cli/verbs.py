@@ -47,6 +47,7 @@ VERBS: Final = (
     Verb("row", DATABASE, "Show one row and its revision."),
     Verb("why", DATABASE, "Say what stands in a row's way."),
     Verb("log", DATABASE, "Show what happened: who, when, which outcome."),
+    Verb("graph", DATABASE, "The RDF graph, and signed workflows in it."),
     Verb("stream", DATABASE, "Follow events; look after consumers and dead letters."),
     Verb("worker", DATABASE, "Run workers and schedules of a program."),
     Verb("serve", SERVER, "Answer requests over HTTP."),

@@ -83,6 +83,18 @@ class WorkflowClient:
         self._ids = ids or SystemIds()
         self._sender = Sender(self._transport, self._names, pause, attempts)
 
+    def __enter__(self) -> WorkflowClient:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections to a server; a database that was handed in stays open."""
+        close = getattr(self._transport, "close", None)
+        if close is not None:
+            close()
+
     # --- reading ----------------------------------------------------------------------------------------
 
     def status(self, run: str) -> RunView:

@@ -29,6 +29,7 @@ from treadle.graph.live.registered import Registrations
 from treadle.graph.live.rules import Rules
 from treadle.graph.migrate import NO_ANSWERS, Answers, Migration, plan_migration
 from treadle.graph.terms import Resource
+from treadle.graph.vocabulary import ACCEPTED_UNSIGNED
 from treadle.ports.store import ReadTx
 
 SURFACES: Final = ("SPARQL Update", "Graph Store Protocol", "/knot", "Python", "command line")
@@ -229,7 +230,23 @@ def surroundings(tx: ReadTx, known: Rules) -> Surroundings:
         surfaces=dict.fromkeys(SURFACES, True),
         identity_graphs=context.identity_graphs,
         legacy_writes=_legacy_writes(tx, known),
+        answers=Answers(unsigned=_accepted(tx)),
         enrolled=known.stored is not None,
+    )
+
+
+def _accepted(tx: ReadTx) -> frozenset[Resource]:
+    """The runs whose unsigned events an operator accepted.
+
+    What the run itself says of that does not count before enrollment: anybody could have written it.
+    """
+    marker = ACCEPTED_UNSIGNED.n3()
+    return frozenset(
+        stored.read_quad(text).s
+        for item in stored.changes(tx, 0)
+        if (item.kind, item.name) == ("graph", "migrate")
+        for text in item.quads_added
+        if text[1] == marker
     )
 
 
