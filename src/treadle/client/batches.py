@@ -22,7 +22,7 @@ from treadle.client.exchange import (
 from treadle.client.problems import error_of, is_problem
 from treadle.client.wire import Face, Line, encoded, parsed
 from treadle.engine.receipt import Receipt
-from treadle.errors import ContractMismatch, Malformed, OutcomeUnknown, TreadleError
+from treadle.errors import Busy, ContractMismatch, Malformed, OutcomeUnknown, TreadleError
 
 Command = tuple[str, Mapping[str, Any] | Any]
 Progress = Callable[[int, int], None]
@@ -100,7 +100,11 @@ class Batch:
         self._sent = True
         for chunk in _chunks(self._lines):
             seconds = policy.timeout if limit is None else min(policy.timeout, limit.left())
-            yield from self._settle(Attempts(policy, seconds), chunk)
+            if seconds > 0:
+                yield from self._settle(Attempts(policy, seconds), chunk)
+            else:
+                for one in chunk:
+                    self._answers[one.place] = Busy("the time given is over; this command was not sent")
             self._tell(chunk[-1].place + 1)
         self._tell(len(self._commands))
 
@@ -115,11 +119,8 @@ class Batch:
             body = b"".join(one.text for one in left)
             headers = _HEADERS | {"Prefer": attempts.wait()}
             answer = yield Send("POST", "v1/commands", attempts.seconds(), body, headers)
-            left = [
-                one
-                for one, said in zip(left, _said(answer, len(left)), strict=True)
-                if self._again(one, said)
-            ]
+            said = zip(left, _said(answer, len(left)), strict=True)
+            left = [one for one, its in said if self._again(one, its, isinstance(answer, Reply))]
             if not left:
                 return
             error = self._answers[left[0].place]
@@ -129,8 +130,8 @@ class Batch:
             except TreadleError:
                 return  # every line that is left has its own error
 
-    def _again(self, one: _Sent, said: Any) -> bool:
-        """Note what was said of a line; whether it is to be sent again."""
+    def _again(self, one: _Sent, said: Any, answered: bool) -> bool:
+        """Note what was said of a line (`answered`: by somebody); whether it is to be sent again."""
         if not isinstance(said, TreadleError):
             try:
                 self._answers[one.place] = self.face.receipt(one.line.command, said)
@@ -142,7 +143,7 @@ class Batch:
             self._answers[one.place] = said
             return one.line.keyed
         self._answers[one.place] = in_doubt(said) if one.place in self._doubtful else said
-        return repeats(said)
+        return repeats(said) or not answered
 
 
 def _error(answer: Any) -> TreadleError:
