@@ -222,6 +222,7 @@ export class Client<Commands, Queries> {
 
   /**
    * Run many commands, each by itself: resolves to an outcome or a `TreadleError` for each of them, in order.
+   * A thousand go in a request, and `timeout` is for each request.
    */
   async runMany<Name extends keyof Commands & string>(
     commands: readonly CommandCall<Commands, Name>[],
