@@ -64,7 +64,7 @@ class Working:
                 more = self._caller.call(turn)
             hooks.at("handled", turn.item)
             with hooks.span("finish", {"command": plan.finish.name}):
-                turn.once(plan.finish, more, link)
+                answer = turn.once(plan.finish, more, link)
         except HandlerFailed as failure:
             _LOG.warning("%s: a handler failed: %s", name, failure.reason, exc_info=failure.error)
             self._fail(plan, turn, failure.reason)
@@ -75,7 +75,8 @@ class Working:
             self._fail(plan, turn, error.message)
         else:
             self._settings.counters.add("handled")
-            self._settings.counters.add("finished")
+            # An earlier try of the attempt may have come through meanwhile: then its receipt is the answer.
+            self._settings.counters.add("settled" if answer.replayed else "finished")
             hooks.at("finished", turn.item)
             self._conclude(turn, settled=False)
 
