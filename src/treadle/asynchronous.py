@@ -23,7 +23,7 @@ from treadle.engine.job import Job
 from treadle.engine.receipt import Receipt
 from treadle.engine.request import Request
 from treadle.engine.ticket import TaskTicket
-from treadle.errors import Cancelled, TreadleError
+from treadle.errors import Cancelled, Closed, TreadleError
 from treadle.ports.clock import Clock
 from treadle.registry import load
 
@@ -42,6 +42,7 @@ class AsyncDatabase:
         self.sync = inner
         self._leader = ThreadPoolExecutor(1, thread_name_prefix="treadle-lead")
         self._calls = ThreadPoolExecutor(4, thread_name_prefix="treadle-call")
+        self._closed = False
 
     async def __aenter__(self) -> AsyncDatabase:
         return self
@@ -53,12 +54,14 @@ class AsyncDatabase:
 
     async def close(self) -> None:
         """Close the handle, after what was taken has ended."""
+        self._closed = True
         await asyncio.to_thread(self._leader.shutdown, True)
         await self._call(self.sync.close)
         self._calls.shutdown(wait=False)
 
     async def release(self) -> None:
         """End the threads, after what was taken has ended; the handle under this one stays open."""
+        self._closed = True
         await asyncio.to_thread(self._leader.shutdown, True)
         self._calls.shutdown(wait=False)
 
@@ -129,24 +132,37 @@ class AsyncDatabase:
 
     async def submit(self, jobs: Sequence[Job], timeout: float | None) -> list[Any]:
         """Queue jobs for the running task; a cancelled task's queued jobs are withdrawn."""
+        if self._closed:
+            raise Closed("this handle was closed; open the database again")
         coordinator = self.sync._engine.coordinator
         loop = asyncio.get_running_loop()
         ticket = TaskTicket(len(jobs), loop, self._leader.submit)
         if coordinator.enqueue(jobs, ticket):
             # Not at once: tasks that are ready in this turn of the loop join the batch.
-            loop.call_soon(ticket.offer_lead, coordinator.lead)
+            loop.call_soon(_begin, coordinator, jobs, ticket)
         late = (
             None if timeout is None else loop.call_later(timeout, _expire, coordinator, jobs, ticket.future)
         )
         try:
             await ticket.future
         except asyncio.CancelledError:
-            coordinator.withdraw(jobs, Cancelled("the task was cancelled before the command was taken"))
+            cancelled = Cancelled("the task was cancelled before the command was taken")
+            coordinator.withdraw(jobs, cancelled)
             raise
         finally:
             if late is not None:
                 late.cancel()
         return [job.answer for job in jobs]
+
+
+def _begin(coordinator: Coordinator, jobs: Sequence[Job], ticket: TaskTicket) -> None:
+    """Lead on the leader's thread; where that has ended, the jobs end and the lead goes on."""
+    try:
+        ticket.offer_lead(coordinator.lead)
+    except RuntimeError:
+        ticket.lead = True
+        coordinator.leave(jobs, ticket, Closed("the handle was closed before the command was taken"))
+        ticket.settle()
 
 
 def _expire(coordinator: Coordinator, jobs: Sequence[Job], waiting: asyncio.Future[None]) -> None:

@@ -129,9 +129,9 @@ class CommandJob(Job):
                 self._record(verdict, sealed), admitted.identities[0] if admitted.identities else None
             )
             batch.overlay.apply(verdict, number)
-        self._answer(batch, verdict, number)
         if admitted.identities:
             batch.recorded[admitted.identities[0]] = self
+        self._answer(batch, verdict, number)
 
     def _answer(self, batch: Batch, verdict: Verdict, number: int) -> None:
         if verdict.failure is not None:

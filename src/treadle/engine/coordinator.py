@@ -15,19 +15,20 @@ from collections.abc import Callable, Sequence
 from treadle import limits
 from treadle.engine.job import Job
 from treadle.engine.ticket import Ticket, notify
-from treadle.errors import Busy, Cancelled, OverCapacity
+from treadle.errors import Busy, Cancelled, Closed, OverCapacity
 
 
 class Coordinator:
     """The queue and its lead.
 
-    `run_batch` runs the jobs it is given and sets each one's result or error; if it raises, it says by
-    `OutcomeUnknown` that the commit may have happened, by anything else that nothing did.
+    `run_batch` runs the jobs it is given and sets each one's result or error, waiting for other writers at
+    most the seconds it is given (None: as long as it takes), else it raises `TurnNotCome`. If it raises
+    anything else, it says by `OutcomeUnknown` that the commit may have happened, else that nothing did.
     """
 
     def __init__(
         self,
-        run_batch: Callable[[list[Job]], None],
+        run_batch: Callable[[list[Job], float | None], None],
         *,
         queue_jobs: int = limits.QUEUE_COMMANDS,
         queue_bytes: int = limits.QUEUE_BYTES,
@@ -53,19 +54,21 @@ class Coordinator:
         """
         ticket = Ticket(len(jobs))
         deadline = None if timeout is None else time.monotonic() + timeout
-        if self.enqueue(jobs, ticket):
-            self.lead(ticket)
+        try:
+            if self.enqueue(jobs, ticket):
+                self.lead(ticket, deadline)
+            self._wait(jobs, ticket, deadline)
+        except BaseException:
+            self.leave(jobs, ticket, Cancelled("withdrawn before it was taken; nothing happened"))
+            raise
+
+    def _wait(self, jobs: Sequence[Job], ticket: Ticket, deadline: float | None) -> None:
         while ticket.pending > 0:
             left = None if deadline is None else deadline - time.monotonic()
-            try:
-                woken = ticket.wait(left)
-            except BaseException:
-                self.withdraw(jobs, Cancelled("withdrawn before it was taken; nothing happened"))
-                self._pass_on_if_offered(ticket)
-                raise
+            woken = ticket.wait(left)
             if ticket.lead:
                 ticket.lead = False
-                self.lead(ticket)
+                self.lead(ticket, deadline)
             elif not woken:
                 self.expire(jobs)
                 return
@@ -90,41 +93,62 @@ class Coordinator:
     def withdraw(self, jobs: Sequence[Job], error: BaseException) -> int:
         """Take out of the queue those of `jobs` that nobody has taken; they end with `error`."""
         with self._lock:
-            mine = {id(job) for job in jobs if not job.taken}
-            if not mine:
-                return 0
-            kept = [job for job in self._waiting if id(job) not in mine]
-            gone = [job for job in self._waiting if id(job) in mine]
-            self._waiting = deque(kept)
+            return self._withdraw(jobs, error)
+
+    def _withdraw(self, jobs: Sequence[Job], error: BaseException) -> int:
+        mine = {id(job) for job in jobs if not job.taken and not job.done}
+        gone = [job for job in self._waiting if id(job) in mine] if mine else []
+        if gone:
+            self._waiting = deque(job for job in self._waiting if id(job) not in mine)
             self._bytes -= sum(job.size for job in gone)
-            for job in gone:
-                job.error = error
-                job.done = True
-                job.ticket.pending -= 1
+        for job in gone:
+            job.error = error
+            job.done = True
+            job.ticket.pending -= 1
         return len(gone)
 
-    def lead(self, ticket: Ticket) -> None:
-        """Run batches until the jobs of `ticket` are done, then pass the lead on."""
+    def leave(self, jobs: Sequence[Job], ticket: Ticket, error: BaseException) -> None:
+        """Nobody waits for `ticket` any more: its queued jobs end, and a lead that it holds goes on."""
+        with self._lock:
+            self._withdraw(jobs, error)
+            ticket.gone = True
+            leads, ticket.lead = ticket.lead, False
+        if leads:
+            self._pass_on()
+
+    def lead(self, ticket: Ticket, deadline: float | None = None) -> None:
+        """Run batches until the jobs of `ticket` are done, then pass the lead on.
+
+        Past `deadline` (as `time.monotonic` counts) the leader stops waiting for other writers: its own
+        jobs end in `Busy`, the others stay queued for the next lead.
+        """
         try:
-            while True:
+            while ticket.pending > 0:
                 batch = self._take()
                 if not batch:
                     return
-                self._run(batch, ticket)
-                if ticket.pending <= 0:
-                    return
+                self._run(batch, ticket, deadline)
+        except BaseException:
+            ticket.gone = True
+            raise
         finally:
             self._pass_on()
 
-    def _run(self, batch: list[Job], ticket: Ticket) -> None:
+    def _run(self, batch: list[Job], ticket: Ticket, deadline: float | None) -> None:
         """Run one batch; whatever happens, each of its jobs is answered or back in the queue."""
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
-            self._run_batch(batch)
+            self._run_batch(batch, left)
+        except TurnNotCome:
+            self._put_back(batch, ticket, Busy("nothing happened in the time given; try again"))
         except Exception as error:  # every caller of the batch hears it; none may be left waiting
             self._finish(batch, error)
         except BaseException:
-            # An interrupt before COMMIT: the batch goes back, the interrupted caller's own jobs end.
-            self._put_back(batch, ticket)
+            if any(job.settled for job in batch):  # interrupted after COMMIT: what was decided stands
+                notify(batch)
+            else:
+                why = Cancelled("the caller was interrupted before the commit; nothing happened")
+                self._put_back(batch, ticket, why)
             raise
         else:
             notify(batch)
@@ -136,18 +160,24 @@ class Coordinator:
             job.error = error
         notify(batch)
 
-    def _put_back(self, batch: list[Job], ticket: Ticket) -> None:
+    def _put_back(self, batch: list[Job], ticket: Ticket, error: Exception) -> None:
+        """Nothing of the batch happened: the leader's own jobs end with `error`, the others wait again.
+
+        A job whose caller has left ends too, and so do the leader's jobs that nobody had taken yet.
+        """
         with self._lock:
             for job in reversed(batch):
                 job.taken = False
                 job.reset()
-                if job.ticket is ticket:
-                    job.error = Cancelled("the caller was interrupted before the commit; nothing happened")
+                if job.ticket is ticket or job.ticket.gone:
+                    job.error = error
                     job.done = True
-                    ticket.pending -= 1
+                    job.ticket.pending -= 1
                 else:
                     self._waiting.appendleft(job)
                     self._bytes += job.size
+            self._withdraw([job for job in self._waiting if job.ticket is ticket], error)
+        ticket.settle()
 
     def _take(self) -> list[Job]:
         """The next batch: everyone waiting, in order, up to the bounds; an exclusive job comes alone."""
@@ -167,24 +197,32 @@ class Coordinator:
             return batch
 
     def _pass_on(self) -> None:
-        with self._lock:
-            if not self._waiting:
-                self._leading = False
+        """Give the lead to the first who waits; who cannot take it any more is passed over."""
+        while True:
+            with self._lock:
+                lost = [job for job in self._waiting if job.ticket.gone]
+                self._withdraw(lost, Cancelled("nobody waits for it any more; nothing happened"))
+                if not self._waiting:
+                    self._leading = False
+                    return
+                heir: Ticket = self._waiting[0].ticket
+                heir.lead = True
+            try:
+                heir.offer_lead(self.lead)
                 return
-            heir: Ticket = self._waiting[0].ticket
-        heir.offer_lead(self.lead)
-
-    def _pass_on_if_offered(self, ticket: Ticket) -> None:
-        """A waiter that gives up while the lead is offered to it must hand it to the next."""
-        with self._lock:
-            offered = ticket.lead
-            ticket.lead = False
-        if offered:
-            self._pass_on()
+            except RuntimeError:  # its threads or its loop have ended
+                with self._lock:
+                    heir.gone, heir.lead = True, False
+                    jobs = [job for job in self._waiting if job.ticket is heir]
+                    self._withdraw(jobs, Closed("the handle was closed before the command was taken"))
+                heir.settle()
 
     def expire(self, jobs: Sequence[Job]) -> None:
         """Their caller stops waiting: jobs still queued end in `Busy`, taken ones are outcome unknown."""
-        self.withdraw(jobs, Busy("nothing happened in the time given; try again"))
+        self.leave(jobs, jobs[0].ticket, Busy("nothing happened in the time given; try again"))
         for job in jobs:
             job.abandoned = not job.done
-        self._pass_on_if_offered(jobs[0].ticket)
+
+
+class TurnNotCome(Exception):
+    """The store was not the leader's to write to in the time given; nothing was begun."""

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from treadle.engine import state as states
 from treadle.engine.batch import Batch, ClockRule
 from treadle.engine.command import CommandJob
-from treadle.engine.coordinator import Coordinator
+from treadle.engine.coordinator import Coordinator, TurnNotCome
 from treadle.engine.job import Job
 from treadle.engine.request import Request, admit
 from treadle.engine.state import Deployed, State
-from treadle.errors import Internal, OutcomeUnknown, StoreError, TreadleError
+from treadle.errors import Busy, Internal, OutcomeUnknown, StoreError, TreadleError
 from treadle.ports.clock import Clock, Ids
 from treadle.ports.store import ReadTx, Store
+
+_LOG: Final = logging.getLogger("treadle.engine")
 
 
 class Engine:
@@ -93,12 +97,13 @@ class Engine:
         self.coordinator.run(jobs, timeout)
         return [job.answer for job in jobs]
 
-    def run_batch(self, jobs: list[Job]) -> None:
+    def run_batch(self, jobs: list[Job], timeout: float | None = None) -> None:
         """One batch. If its writing fails, it is rolled back and each job is run again on its own.
 
-        Raises `OutcomeUnknown` where the commit may have happened; the coordinator tells everyone.
+        Raises `OutcomeUnknown` where the commit may have happened; the coordinator tells everyone. Raises
+        `TurnNotCome` where other writers were in the way for `timeout` seconds.
         """
-        failed = self._attempt(jobs)
+        failed = self._attempt(jobs, timeout)
         if failed is None:
             return
         for job in jobs:
@@ -117,17 +122,28 @@ class Engine:
         if failed is not None:
             _fail(job, failed.error)
 
-    def _attempt(self, jobs: list[Job]) -> _Failed | None:
+    def _attempt(self, jobs: list[Job], timeout: float | None = None) -> _Failed | None:
         """Run jobs as one transaction; None if it committed, else why nothing of it is stored."""
         try:
-            return self._transact(jobs)
-        except OutcomeUnknown:
+            return self._transact(jobs, timeout)
+        except (OutcomeUnknown, TurnNotCome):
             raise
-        except Exception as error:  # before anything was written: everyone in the batch hears why
-            return _Failed(error, writing=False)
+        except Exception as error:
+            if jobs[0].settled:
+                _LOG.error("unexpected %s after a commit", type(error).__name__, exc_info=error)
+                return None
+            return _Failed(error, writing=False)  # nothing was written: everyone in the batch hears why
 
-    def _transact(self, jobs: list[Job]) -> _Failed | None:
-        with self.store.write() as tx:
+    def _transact(self, jobs: list[Job], timeout: float | None) -> _Failed | None:
+        block = self.store.write(timeout)
+        try:
+            tx = block.__enter__()
+        except Busy as error:
+            if timeout is None:
+                raise
+            raise TurnNotCome from error
+        with contextlib.ExitStack() as stack:
+            stack.push(block.__exit__)
             state = self.follow(tx)
             rule = self._rule._replace(maximum_jump=None) if jobs[0].any_clock else self._rule
             batch = Batch(tx, state, rule, self._contracts)
@@ -152,6 +168,8 @@ def _carried_out(jobs: list[Job], batch: Batch) -> _Failed | None:
     try:
         batch.write()
         batch.tx.commit()
+        for job in jobs:
+            job.settled = True
     except OutcomeUnknown:
         raise
     except Exception as error:  # writing failed: the transaction's block rolls back

@@ -15,10 +15,11 @@ class Job:
 
     `size` bounds what it may hold, in bytes; `ticket` is how its caller waits. The batch sets `result` or
     `error` while it runs; they count only once `done` is set, after the commit. `abandoned` is set by a
-    caller that stopped waiting while the batch was running.
+    caller that stopped waiting while the batch was running, `settled` by a batch that has committed: its
+    answers then stand, whatever else goes wrong.
     """
 
-    __slots__ = ("abandoned", "done", "error", "result", "size", "taken", "ticket")
+    __slots__ = ("abandoned", "done", "error", "result", "settled", "size", "taken", "ticket")
 
     exclusive = False
     """True for a job that needs a batch of its own (a deployment, a restore)."""
@@ -31,6 +32,7 @@ class Job:
         self.ticket: Any = None
         self.taken = False
         self.done = False
+        self.settled = False
         self.abandoned = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -53,3 +55,4 @@ class Job:
         """Forget what a batch that was rolled back decided."""
         self.result = None
         self.error = None
+        self.settled = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,13 +16,18 @@ from treadle.engine.job import Job
 
 
 class Ticket:
-    """The wait of one thread for `pending` jobs. `lead` is set when the waiter is woken to lead."""
+    """The wait of one thread for `pending` jobs.
 
-    __slots__ = ("_lock", "lead", "pending")
+    The coordinator sets, under its lock, `lead` when the lead is this waiter's, and `gone` when nobody
+    waits any more: a ticket that is gone is never given the lead.
+    """
+
+    __slots__ = ("_lock", "gone", "lead", "pending")
 
     def __init__(self, pending: int) -> None:
         self.pending = pending
         self.lead = False
+        self.gone = False
         self._lock = _thread.allocate_lock()
         self._lock.acquire()
 
@@ -33,8 +39,11 @@ class Ticket:
 
     def offer_lead(self, lead: Callable[[Ticket], None]) -> None:
         """Wake the waiter so that it leads the next batch; `lead` is unused: the waiter knows how."""
-        self.lead = True
         self._wake()
+
+    def settle(self) -> None:
+        """Wake the waiter if nothing is left to wait for, after jobs were taken out of the queue."""
+        self.done(0)
 
     def wait(self, timeout: float | None) -> bool:
         """Sleep until woken; False if `timeout` seconds pass first."""
@@ -70,6 +79,11 @@ class TaskTicket(Ticket):
 
     def offer_lead(self, lead: Callable[[Ticket], None]) -> None:
         self._run_lead(lambda: lead(self))
+
+    def settle(self) -> None:
+        if self.pending <= 0:
+            with contextlib.suppress(RuntimeError):  # a loop that was closed has nobody left to hear
+                self._loop.call_soon_threadsafe(_resolve, [self])
 
 
 def notify(jobs: list[Job]) -> None:

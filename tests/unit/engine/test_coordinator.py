@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from treadle.engine.coordinator import Coordinator
+from treadle.engine.coordinator import Coordinator, TurnNotCome
 from treadle.engine.job import Job
+from treadle.engine.ticket import Ticket
 from treadle.errors import Busy, Cancelled, OutcomeUnknown, OverCapacity, StoreError
 
 
@@ -31,7 +32,7 @@ class Recorder:
         self.entered = threading.Event()
         self.error: BaseException | None = None
 
-    def __call__(self, jobs: list[Any]) -> None:
+    def __call__(self, jobs: list[Any], timeout: float | None = None) -> None:
         self.entered.set()
         if self.hold is not None:
             assert self.hold.wait(10)
@@ -198,7 +199,7 @@ def test_an_interrupt_before_the_commit_puts_the_others_back_and_they_still_run(
     # The lead of "first" ends well; the next lead, which carries both, is interrupted.
     original = recorder.__call__
 
-    def run(jobs: list[Any]) -> None:
+    def run(jobs: list[Any], timeout: float | None) -> None:
         if [job.name for job in jobs] == ["mine", "other"]:
             raise KeyboardInterrupt
         original(jobs)
@@ -232,3 +233,104 @@ def test_many_threads_each_get_their_own_answer() -> None:
     ran = [name for batch in recorder.batches for name in batch]
     assert sorted(ran) == sorted(job.name for mine in jobs for job in mine)
     assert coordinator.depth == 0
+
+
+def serves(coordinator: Coordinator, recorder: Recorder) -> None:
+    """The lead was not lost: a new caller is answered."""
+    later = Work("later")
+    coordinator.run([later], timeout=10)
+    assert later.answer == "later"
+
+
+def test_an_interrupted_leader_leaves_nothing_of_its_own_in_the_queue() -> None:
+    recorder = Recorder()
+    coordinator = Coordinator(recorder)
+    recorder.error = KeyboardInterrupt()
+    jobs = [Work(f"{number}") for number in range(600)]  # more than one batch
+    with pytest.raises(KeyboardInterrupt):
+        coordinator.run(jobs)
+    assert coordinator.depth == 0
+    assert all(isinstance(job.answer, Cancelled) for job in jobs)
+    serves(coordinator, recorder)
+
+
+def test_a_job_that_its_caller_gave_up_is_not_put_back_when_the_leader_is_interrupted() -> None:
+    recorder = Recorder()
+    recorder.hold = threading.Event()
+    coordinator = Coordinator(recorder)
+    blocked = in_thread(coordinator, Work("blocked"))
+    assert recorder.entered.wait(10)
+    recorder.entered.clear()
+    raised: list[BaseException] = []
+
+    def interrupted() -> None:
+        try:
+            coordinator.run([Work("leader")])
+        except KeyboardInterrupt as error:
+            raised.append(error)
+
+    leader = threading.Thread(target=interrupted, daemon=True)
+    leader.start()
+    waiting(coordinator, 1)
+    impatient = Work("impatient")
+    gone = threading.Thread(target=coordinator.run, args=([impatient], 0.3), daemon=True)
+    gone.start()
+    waiting(coordinator, 2)
+    hold, recorder.hold = recorder.hold, threading.Event()
+    hold.set()
+    blocked.join(10)
+    gone.join(10)
+    assert isinstance(impatient.answer, OutcomeUnknown)
+    recorder.error = KeyboardInterrupt()
+    recorder.hold.set()
+    leader.join(10)
+    assert len(raised) == 1
+    assert coordinator.depth == 0
+    serves(coordinator, recorder)
+
+
+def test_a_waiter_that_gives_up_as_the_lead_is_offered_passes_it_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer = Ticket.offer_lead
+
+    def slowly(self: Ticket, lead: Any) -> None:
+        time.sleep(0.3)  # the waiter's time runs out between the choice and the offer
+        offer(self, lead)
+
+    monkeypatch.setattr(Ticket, "offer_lead", slowly)
+    recorder = Recorder()
+    recorder.hold = threading.Event()
+    coordinator = Coordinator(recorder)
+    first = in_thread(coordinator, Work("first"))
+    assert recorder.entered.wait(10)
+    impatient = in_thread(coordinator, Work("impatient"), 0.2)
+    waiting(coordinator, 1)
+    time.sleep(0.1)
+    recorder.hold.set()
+    first.join(10)
+    impatient.join(10)
+    serves(coordinator, recorder)
+
+
+def test_a_leader_waits_for_other_writers_no_longer_than_it_was_given() -> None:
+    def never(jobs: list[Any], timeout: float | None) -> None:
+        assert timeout is not None
+        raise TurnNotCome
+
+    coordinator = Coordinator(never)
+    job = Work("job")
+    coordinator.run([job], timeout=0.01)
+    assert isinstance(job.answer, Busy)
+    assert coordinator.depth == 0
+
+
+def test_what_has_committed_stands_when_the_leader_is_interrupted_after_it() -> None:
+    def commits(jobs: list[Any], timeout: float | None) -> None:
+        for job in jobs:
+            job.result, job.settled = job.name, True
+        raise KeyboardInterrupt
+
+    coordinator = Coordinator(commits)
+    job = Work("job")
+    with pytest.raises(KeyboardInterrupt):
+        coordinator.run([job])
+    assert job.answer == "job"

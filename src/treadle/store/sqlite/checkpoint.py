@@ -80,8 +80,12 @@ class Checkpointer:
     def _start(self) -> None:
         with self._starting:
             if self._thread is None and not self._ending:
-                self._thread = threading.Thread(target=self._run, name="treadle-checkpoint", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="treadle-checkpoint", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    return  # no thread to be had now: the commit stands, and the next one tries again
+                self._thread = thread
 
     def _run(self) -> None:
         while True:
