@@ -35,7 +35,10 @@ def main() -> None:
         sys.exit("no example in examples/: this clone is not complete")
     for name in present:
         run(name)
-    lines = [f"examples/{name + '/':<24} the contract and the program" for name in present]
+    what = {"signed_release": "a plan, signed steps and their proof: the program"}
+    lines = [
+        f"examples/{name + '/':<24} {what.get(name, 'the contract and the program')}" for name in present
+    ]
     print(NEXT.format(examples="\n  ".join(lines)))
 
 

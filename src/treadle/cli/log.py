@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -25,6 +25,7 @@ app = verb_app()
         "treadle log",
         "treadle log --of Job SHOP_ID JOB_ID",
         "treadle log --command Claim --outcome Stale --json",
+        "treadle log --kind refusal --by mallory",
         "treadle log --head > kept-elsewhere",
     )
 )
@@ -40,6 +41,14 @@ def log(
     ] = None,
     outcome: Annotated[
         list[str] | None, typer.Option("--outcome", metavar="NAME", help="Only this outcome.")
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="Only this kind, such as command, update or refusal."),
+    ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option("--about", metavar="IRI", help="Only changes of statements about this subject."),
     ] = None,
     principal: Annotated[
         str | None, typer.Option("--by", metavar="PRINCIPAL", help="Only this principal.")
@@ -71,7 +80,8 @@ def log(
             return
         begins = opened.retention().begins
         row = None if of is None else (of, session.key_of(opened, of, key or []))
-        found = _kept(opened.log(first, last, of=row, unmasked=reveal), command, outcome, principal)
+        wanted = _Wanted(kind or (), command or (), outcome or (), principal, about)
+        found = filter(wanted.fits, opened.log(first, last, of=row, unmasked=reveal))
         for entry in islice(found, limit):
             if json:
                 screen.out_json(entry.to_json())
@@ -81,14 +91,26 @@ def log(
         screen.note(f"records up to {begins} were pruned from the log")
 
 
-def _kept(
-    entries: Iterator[Entry], commands: list[str] | None, outcomes: list[str] | None, principal: str | None
-) -> Iterator[Entry]:
-    for entry in entries:
-        named = not commands or entry.name in commands
-        ended = not outcomes or (entry.outcome or entry.failure) in outcomes
-        if named and ended and principal in (None, entry.principal):
-            yield entry
+class _Wanted(NamedTuple):
+    """Which records are shown; an empty field asks for nothing."""
+
+    kinds: Collection[str]
+    names: Collection[str]
+    outcomes: Collection[str]
+    principal: str | None
+    about: str | None
+
+    def fits(self, entry: Entry) -> bool:
+        asked = (
+            (self.kinds, entry.kind),
+            (self.names, entry.name),
+            (self.outcomes, entry.outcome or entry.failure),
+        )
+        if self.principal not in (None, entry.principal) or any(
+            said and got not in said for said, got in asked
+        ):
+            return False
+        return self.about is None or (entry.graph is not None and entry.graph.about(self.about))
 
 
 def _print_head(database: treadle.Database, json: bool) -> None:

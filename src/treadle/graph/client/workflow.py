@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from treadle.errors import ConfigError
 from treadle.graph.client import texts
@@ -34,6 +35,9 @@ from treadle.ports.clock import Clock, Ids
 from treadle.store.clock import SystemClock
 from treadle.store.ids import SystemIds
 
+if TYPE_CHECKING:
+    from treadle.graph.live.surface import Graph as Embedded
+
 _EPOCH: Final = datetime(1970, 1, 1)
 _VERSION: Final = 2
 
@@ -42,7 +46,7 @@ class WorkflowClient:
     """One agent's hand on a dataset's workflows.
 
     Args:
-        url: the server's URL, or any `Transport`.
+        url: the server's URL; a database's graph, such as `db.acting_as("alice").graph`; or any `Transport`.
         agent: the agent's IRI; its name is what follows the last `:`.
         key: the agent's key, or the path of its key file; reading needs none.
         graph: the named graph of the runs, or None for the default graph.
@@ -60,7 +64,7 @@ class WorkflowClient:
 
     def __init__(
         self,
-        url: str | Transport,
+        url: str | Embedded | Transport,
         *,
         agent: str | None = None,
         key: AgentKey | str | os.PathLike[str] | None = None,
@@ -72,7 +76,7 @@ class WorkflowClient:
         pause: Pause = time.sleep,
         attempts: int = 5,
     ) -> None:
-        self._transport = _connect(url, token) if isinstance(url, str) else url
+        self._transport = _connect(url, token)
         self._names: Vocabulary = vocabulary(base_ns)
         self._agent = None if agent is None else checked_iri(agent, "the agent")
         if self._agent is not None and unfit_name(agent_name(self._agent.value)):
@@ -211,14 +215,18 @@ class WorkflowClient:
             Unreachable: nothing was sent.
             Indeterminate: sent, and nothing could be learned since; `pending` is what was signed.
         """
+        pending = self.sign(run, step, expected_revision=expected_revision)
+        if keep is not None:
+            keep(pending)
+        return self.send(pending)
+
+    def sign(self, run: str, step: str, *, expected_revision: str | int | None = None) -> Pending:
+        """Sign a step for the revision that is read now, and send nothing; what it raises: see `advance`."""
         self._require_processing()
         view = self.status(run)
         if expected_revision is not None and view.revision != str(expected_revision):
             raise Conflict(f"the run is at revision {view.revision}; read it again and decide anew")
-        pending = self._sign(view, self._choose(view, step))
-        if keep is not None:
-            keep(pending)
-        return self.send(pending)
+        return self._sign(view, self._choose(view, step))
 
     def send(self, pending: Pending) -> Advanced:
         """Send a signed advance, whether for the first time or again; for what it raises see `advance`."""
@@ -312,12 +320,24 @@ class WorkflowClient:
         return fold_run(data, which, self._graph, self._names, registered)
 
 
-def _connect(url: str, token: str | None) -> Transport:
+def _connect(url: str | Embedded | Transport, token: str | None) -> Transport:
+    if not isinstance(url, str):
+        return _embedded(url)
     try:
         from treadle.graph.client.http import HttpTransport
     except ImportError as error:
         raise ConfigError("the HTTP client is not installed: pip install 'treadle[client]'") from error
     return HttpTransport(url, token=token)
+
+
+def _embedded(graph: Embedded | Transport) -> Transport:
+    """Only who has opened a graph can hand one in: a client of servers imports none of it."""
+    surface = sys.modules.get("treadle.graph.live.surface")
+    if surface is None or not isinstance(graph, surface.Graph):
+        return cast("Transport", graph)
+    from treadle.graph.client.embedded import EmbeddedTransport
+
+    return EmbeddedTransport(graph)
 
 
 def _timestamp(microseconds: int, digits: bytes) -> str:
