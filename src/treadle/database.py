@@ -524,7 +524,9 @@ class Database:
         incarnation rises. Recorded in the log; returns the record's number and how many leases were
         cleared. Raises `Denied` for a role without the `admin` permission.
         """
-        result: tuple[int, int] = self._one(load("acts").ResetClock(Caller(principal, role)), None)
+        result: tuple[int, int] = self._one(
+            load("acts").ResetClock(Caller(principal, role), self._engine.ids.token(8)), None
+        )
         return result
 
     def _one(self, job: Job, timeout: float | None) -> Any:

@@ -373,3 +373,84 @@ def test_a_folder_that_cannot_be_written(
     monkeypatch.setattr(Path, "mkdir", refuse)
     with pytest.raises(ReadOnly, match="permissions"):
         library.export(tmp_path / "out")
+
+
+TWINS = """
+contract Twins version 1 {
+  entity A { key (k: u64) field v: u64 delete_policy no_inbound }
+  entity B { key (k: u64) field v: u64 delete_policy no_inbound }
+  aggregate As { root A partition_by k conflict_key (k) }
+  aggregate Bs { root B partition_by k conflict_key (k) }
+  command PutA { input key: string<40> input k: u64 idempotency_key key
+    create A(k) as a else Exists {} set a.v = 1 return Put {} }
+  command PutB { input key: string<40> input k: u64 idempotency_key key
+    create B(k) as b else Exists {} set b.v = 1 return Put {} }
+  reimport command BringA { input records: list<A, 1..8>
+    reconstitute A from records else Exists {} return Ok {} }
+  reimport command BringB { input records: list<B, 1..8>
+    reconstitute B from records else Exists {} return Ok {} }
+}
+"""
+
+
+def test_two_entities_whose_files_are_alike_both_come_back(tmp_path: Path) -> None:
+    with treadle.open(":memory:") as source:
+        source.deploy(TWINS)
+        for name in ("PutA", "PutB"):
+            assert source.run(name, {"key": name, "k": 1}, principal="desk").ok
+        source.export(tmp_path / "out")
+    with treadle.open(":memory:") as db:
+        db.deploy(TWINS)
+        assert db.import_archive(tmp_path / "out", "move").rows == 2
+        assert db.row("A", 1) == db.row("A", 1) is not None
+        assert db.row("B", 1) is not None
+        assert db.verify().ok
+
+
+def test_a_deployment_in_the_middle_of_an_import_is_told(library: treadle.Database, tmp_path: Path) -> None:
+    library.export(tmp_path / "out")
+    later = SOURCE.replace("version 1", "version 2").replace(
+        "field pin: optional<string<8>>", "field pin: optional<string<8>>\n    field shelf: optional<u64>"
+    )
+    with treadle.open(":memory:", clock=ManualClock(START)) as db:
+        db.deploy(SOURCE)
+
+        def deploy_once(done: int, total: int) -> None:
+            if db.version == 1:
+                db.deploy(later)
+
+        with pytest.raises(treadle.ContractMismatch, match="run the same import again"):
+            db.import_archive(tmp_path / "out", "move", progress=deploy_once)
+        done = db.import_archive(tmp_path / "out", "move")
+        assert done.rows + done.already == 11
+        assert db.verify().ok
+
+
+def test_two_restores_of_one_backup_are_two_histories(library: treadle.Database, tmp_path: Path) -> None:
+    library.backup(tmp_path / "b.db")
+    one, two = (treadle.restore(tmp_path / "b.db", tmp_path / name) for name in ("one.db", "two.db"))
+    assert len({one.history, two.history, library.history}) == 3
+
+
+def test_two_restores_to_one_place_at_once(library: treadle.Database, tmp_path: Path) -> None:
+    """One of them wins; what is there is a restored database, whole."""
+    library.backup(tmp_path / "b.db")
+    ends: list[Any] = []
+
+    def attempt() -> None:
+        try:
+            ends.append(treadle.restore(tmp_path / "b.db", tmp_path / "new.db"))
+        except TreadleError as error:
+            ends.append(error)
+
+    threads = [threading.Thread(target=attempt) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    won = [end for end in ends if not isinstance(end, TreadleError)]
+    assert len(won) == 1
+    assert all(isinstance(end, InvalidInput) for end in ends if end is not won[0])
+    with treadle.open(tmp_path / "new.db", clock=ManualClock(START)) as db:
+        assert db.history == won[0].history
+    assert not list(tmp_path.glob(".*"))

@@ -86,8 +86,15 @@ class ResetClock(ActJob):
     expiry lies further ahead than its longest duration allows would be held until that far day: its owner
     and expiry are cleared. Fences stay, so that a claim gives a token above all that were given. The
     history incarnation rises, since times before and after this record do not compare.
+    `branch` is 8 random bytes that tell this history from every other.
     The result is the record's number and how many leases were cleared.
     """
+
+    __slots__ = ("branch",)
+
+    def __init__(self, caller: Caller, branch: bytes) -> None:
+        super().__init__(caller)
+        self.branch = branch
 
     def act(self, batch: Batch) -> None:
         before = batch.time
@@ -100,9 +107,7 @@ class ResetClock(ActJob):
             entry = entry._replace(changes=row_images(deployed, verdict))
         number = batch.append(entry)
         batch.overlay.apply(verdict, number)
-        incarnation = states.read_number(batch.tx.setting(states.HISTORY))
-        batch.tx.put_setting(states.HISTORY, b"%d" % (incarnation + 1))
-        states.bump(batch.tx)
+        states.begin_history(batch.tx, self.branch)
         self.result = (number, len(changes))
 
     @staticmethod

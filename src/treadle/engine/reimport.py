@@ -7,21 +7,24 @@ from typing import NamedTuple
 
 from treadle.access.caller import Caller
 from treadle.engine.batch import Batch
-from treadle.engine.command import outcome_bytes, row_images
+from treadle.engine.command import contained, outcome_bytes, row_images
 from treadle.engine.job import Job
 from treadle.engine.state import State
-from treadle.errors import KeyExpired, TreadleError
+from treadle.errors import ContractMismatch, KeyExpired
 from treadle.model import canonical, record
 from treadle.model.facts import Cells, Verdict
 from treadle.model.record import LogRecord
-from treadle.plan import SEMANTICS_VERSION
+from treadle.plan import SEMANTICS_VERSION, ReimportPlan
 from treadle.ports.store import is_stub
 
 IDENTITY = "treadle.import/v1"
 
 
 class Chunk(NamedTuple):
-    """Records of one file, in order. `file` is that file's SHA-256, `number` the chunk's place from 0."""
+    """Records of one file, in order. `file` is that file's SHA-256, `number` the chunk's place from 0.
+
+    `contract` is the identity (32 bytes) of the contract that the records were read under.
+    """
 
     reimport: str
     campaign: str
@@ -29,10 +32,11 @@ class Chunk(NamedTuple):
     number: int
     records: Sequence[Cells]
     revisions: Sequence[int]
+    contract: bytes
 
     def identity(self, state: State) -> bytes:
-        """What makes a chunk run once: the campaign, the file and its place in it."""
-        material = canonical.pack((state.database, self.campaign, self.file, self.number))
+        """What makes a chunk run once: the command, the campaign, the file and its place in it."""
+        material = canonical.pack((state.database, self.reimport, self.campaign, self.file, self.number))
         return canonical.keyed(state.digests.current, IDENTITY, material)
 
 
@@ -56,22 +60,21 @@ class ReimportJob(Job):
         self.chunk = chunk
 
     def announce(self, batch: Batch) -> None:
-        try:
-            batch.check_token(self.caller)
-            batch.state.roles.check_permission(self.caller, "restore")
-            plan = batch.state.require().plan.reimports[self.chunk.reimport]
-            batch.want_receipts([self.chunk.identity(batch.state)])
-            batch.overlay.want(plan.access(self.chunk.records))
-        except TreadleError as error:
-            self.error = error
+        contained(self, self._announce, batch)
+
+    def _announce(self, batch: Batch) -> None:
+        batch.check_token(self.caller)
+        batch.state.roles.check_permission(self.caller, "restore")
+        batch.want_receipts([self.chunk.identity(batch.state)])
+        if self.chunk.contract == batch.state.require().identity_bytes:
+            batch.overlay.want(self._plan(batch).access(self.chunk.records))
+
+    def _plan(self, batch: Batch) -> ReimportPlan:
+        return batch.state.require().plan.reimports[self.chunk.reimport]
 
     def step(self, batch: Batch) -> None:
-        if self.error is not None:
-            return
-        try:
-            self._step(batch)
-        except TreadleError as error:
-            self.error = error
+        if self.error is None:
+            contained(self, self._step, batch)
 
     def _step(self, batch: Batch) -> None:
         identity = self.chunk.identity(batch.state)
@@ -82,8 +85,9 @@ class ReimportJob(Job):
             stored = record.decode(next(batch.tx.log(known, known)).data)
             self.result = Done(known, stored.outcome or stored.failure or "", stored.success, True)
             return
-        plan = batch.state.require().plan.reimports[self.chunk.reimport]
-        verdict = plan.evaluate(self.chunk.records, self.chunk.revisions, batch.overlay)
+        if self.chunk.contract != batch.state.require().identity_bytes:
+            raise ContractMismatch("a contract was deployed meanwhile; run the same import again to go on")
+        verdict = self._plan(batch).evaluate(self.chunk.records, self.chunk.revisions, batch.overlay)
         number = batch.append(self._record(batch, verdict, identity), identity)
         batch.overlay.apply(verdict, number)
         self.result = Done(number, verdict.failure or verdict.outcome, verdict.success, False)

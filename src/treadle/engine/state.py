@@ -30,6 +30,8 @@ from treadle.text import nearest
 
 DATABASE: Final = "database"
 HISTORY: Final = "history"
+BRANCH: Final = "branch"
+"""Random bytes of the last restore or reset: two restores of one backup are two histories."""
 GENERATION: Final = "generation"
 DIGEST_CURRENT: Final = "digest.current"
 DIGEST: Final = "digest."
@@ -102,6 +104,7 @@ class State(NamedTuple):
     generation: int
     database: bytes
     incarnation: int
+    branch: str
     digests: DigestKeys
     deployed: Deployed | None
     roles: Roles
@@ -110,7 +113,8 @@ class State(NamedTuple):
     @property
     def history(self) -> str:
         """The name of this history incarnation: it changes with every restore."""
-        return f"{self.database.hex()[:12]}.{self.incarnation}"
+        name = f"{self.database.hex()[:12]}.{self.incarnation}"
+        return f"{name}.{self.branch}" if self.branch else name
 
     def require(self) -> Deployed:
         """What is deployed; raises `UnknownName` where nothing is."""
@@ -163,6 +167,7 @@ def load(tx: ReadTx, known: State | None = None) -> State:
         generation=generation,
         database=database,
         incarnation=read_number(tx.setting(HISTORY)),
+        branch=(tx.setting(BRANCH) or b"").hex(),
         digests=_digests(tx),
         deployed=_deployed(tx, known),
         roles=access_roles.decode(tx.setting(ROLES)),
@@ -185,6 +190,13 @@ def table_names(tx: ReadTx) -> dict[str, str]:
     """Entity names and the table names fixed for them."""
     data = tx.setting(TABLE_NAMES)
     return msgspec.json.decode(data, type=dict[str, str]) if data else {}
+
+
+def begin_history(tx: WriteTx, branch: bytes) -> None:
+    """Begin a history incarnation: one more than the last, told from every other by random bytes."""
+    tx.put_setting(HISTORY, b"%d" % (read_number(tx.setting(HISTORY)) + 1))
+    tx.put_setting(BRANCH, branch)
+    bump(tx)
 
 
 def bump(tx: WriteTx) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -47,9 +47,9 @@ def export(engine: Engine, target: Path, caller: Caller, *, progress: Progress |
     state.roles.check_permission(caller, "restore")
     if os.path.lexists(target):
         raise taken(target)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    temporary = None
     try:
-        temporary.mkdir(mode=0o700)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
         with engine.store.read() as tx:
             state = states.load(tx, state)
             done = _Export(tx, state.require(), temporary, progress).write(state.history, state.database)
@@ -58,8 +58,8 @@ def export(engine: Engine, target: Path, caller: Caller, *, progress: Progress |
     except OSError as error:
         raise wrapped(error, f"cannot write {target}") from error
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(temporary)
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
     return done._replace(path=target)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,8 +22,10 @@ def appearing(target: Path) -> Iterator[Path]:
     """
     if os.path.lexists(target):
         raise taken(target)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    folder = None
     try:
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+        temporary = folder / target.name
         yield temporary
         _flush(temporary)
         os.link(temporary, target)  # unlike a rename, a link never replaces what is there
@@ -31,12 +35,8 @@ def appearing(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise wrapped(error, f"cannot write {target}") from error
     finally:
-        for leftover in (
-            temporary,
-            *(Path(f"{temporary}{end}") for end in ("-wal", "-shm", "-lock", "-journal")),
-        ):
-            with contextlib.suppress(OSError):
-                leftover.unlink()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def taken(target: Path) -> InvalidInput:

@@ -8,6 +8,7 @@ that was interrupted is simply run again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -166,7 +167,8 @@ class _Import:
         plan = self._plans[file.name]
         kind = plan.input.type
         most = kind.maximum if isinstance(kind, List) else 1
-        digest = bytes.fromhex(file.sha256)
+        contract = self._deployed.identity_bytes
+        chunk = partial(Chunk, plan.name, self._campaign, bytes.fromhex(file.sha256))
         records: list[Cells] = []
         revisions: list[int] = []
         size = number = 0
@@ -176,17 +178,14 @@ class _Import:
             if read is None:
                 continue
             if records and (len(records) == most or size + len(line) > _CHUNK_BYTES):
-                yield (
-                    Chunk(plan.name, self._campaign, digest, number, tuple(records), tuple(revisions)),
-                    first,
-                )
+                yield chunk(number, tuple(records), tuple(revisions), contract), first
                 number, first, size = number + 1, place, 0
                 records, revisions = [], []
             records.append(read[0])
             revisions.append(read[1])
             size += len(line)
         if records:
-            yield Chunk(plan.name, self._campaign, digest, number, tuple(records), tuple(revisions)), first
+            yield chunk(number, tuple(records), tuple(revisions), contract), first
 
     def _read(
         self, plan: ReimportPlan, line: bytes, where: str, problems: list[str]

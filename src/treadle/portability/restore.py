@@ -42,10 +42,11 @@ class RestoreJob(ActJob):
     that were replaced after the backup. The result is the record's number and how many rows were advanced.
     """
 
-    __slots__ = ("advance", "note")
+    __slots__ = ("advance", "branch", "note")
 
-    def __init__(self, caller: Caller, note: dict[str, Any], advance: int) -> None:
+    def __init__(self, caller: Caller, note: dict[str, Any], advance: int, branch: bytes) -> None:
         super().__init__(caller)
+        self.branch = branch
         self.note = note
         self.advance = advance
 
@@ -57,9 +58,7 @@ class RestoreJob(ActJob):
             entry = entry._replace(changes=row_images(batch.state.require(), verdict))
         number = batch.append(entry)
         batch.overlay.apply(verdict, number)
-        incarnation = states.read_number(batch.tx.setting(states.HISTORY))
-        batch.tx.put_setting(states.HISTORY, b"%d" % (incarnation + 1))
-        states.bump(batch.tx)
+        states.begin_history(batch.tx, self.branch)
         self.result = (number, len(changes))
 
     def _changes(self, batch: Batch) -> Iterator[RowChange]:
@@ -121,7 +120,7 @@ def _begin(store: Store, clock: Clock, ids: Ids, caller: Caller, advance: int) -
     if problem is not None:
         raise DatabaseCorrupt(f"the backup's signed history does not hold: {problem}")
     note = {"restored_to": head.number, "hash": head.hash.hex()}
-    job = RestoreJob(caller, note, advance)
+    job = RestoreJob(caller, note, advance, ids.token(8))
     answer = engine.submit([job])[0]
     if isinstance(answer, BaseException):
         raise answer

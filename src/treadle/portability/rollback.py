@@ -68,8 +68,8 @@ def rollback(
     commits, advances, head = _between(database, backup, open_store, clock, ids)
     if advances and not discard_advances:
         raise Refused(
-            f"advances_discarded: {advances} signed advances came after the backup and would be lost; if that "
-            "is meant, say --discard-advances",
+            f"advances_discarded: {advances} signed advances came after the backup and would be lost; "
+            "if that is meant, say --discard-advances",
             reason="advances_discarded",
             remedy="say --discard-advances, or bring the advances back by hand",
         )

@@ -124,7 +124,7 @@ CELLS = st.lists(
 @settings(max_examples=effort(80), deadline=None)
 def test_a_place_comes_back(commit, cells, principal, tenant) -> None:
     principal, tenant = principal.replace("\0", ""), tenant.replace("\0", "")
-    state = State(1, b"d" * 16, 3, DigestKeys(b"k" * 32, (b"k" * 32,)), None, None, None)  # type: ignore[arg-type]
+    state = State(1, b"d" * 16, 3, "", DigestKeys(b"k" * 32, (b"k" * 32,)), None, None, None)  # type: ignore[arg-type]
     try:
         binding = Binding(b"i" * 32, b"p", Caller(principal, None, "", tenant))
         text = cursors.write(Place(commit, cells), binding, state)
