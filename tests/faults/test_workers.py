@@ -57,13 +57,14 @@ def finish(path: str, handled: Counter[int], jobs: int) -> None:
     with treadle.open(path, create=False) as db:
         assert db.verify().ok
         last = next(db.log(db.head[0])).time
-    with treadle.open(path, create=False, clock=ManualClock(last + timedelta(seconds=30))) as db:
+    now = last + timedelta(seconds=30)
+    with treadle.open(path, create=False, clock=ManualClock(now)) as db:
         worker = Worker(lambda row, turn: handled.update([row["number"]]), **turns.QUERY, concurrency=8)
         worker.run(service(db), until_idle=True)
         assert states(db, range(jobs)) == {"Done": jobs}
         assert outcomes(db, "Finish")["Finished"] == jobs
         for number in range(jobs):
             row = job(db, number)
-            assert row["runs"] == 1 and row["owner"] is None
+            assert row["runs"] == 1 and (row["owner"] is None or row["held_until"] <= now)
             assert 1 <= handled[number] <= row["tries"], "handled at most once for each claim"
         assert db.verify().ok

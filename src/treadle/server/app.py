@@ -22,6 +22,7 @@ GROUPS: Final = (
     "treadle.server.commands",
     "treadle.server.lines",
     "treadle.server.named",
+    "treadle.server.streams",
     "treadle.server.history",
     "treadle.server.why",
     "treadle.server.contract",

@@ -94,8 +94,8 @@ class Consumer:
 
         Raises `Denied`, `UnknownName` (no such event), `InvalidInput`, `OverCapacity` or `Busy`.
         """
-        wanted = Pull(_bounded(limit, 1, limits.PULL_EVENTS, "limit", "events"), _lease(lease), bool(strict))
-        deadline = time.monotonic() + _wait(wait)
+        wanted = self.wanted(limit, lease, strict)
+        deadline = time.monotonic() + self.waiting(wait)
         pauses = self.pauses()
         while True:
             found = self.pull_now(wanted)
@@ -110,10 +110,42 @@ class Consumer:
 
     def pull_now(self, wanted: Pull) -> list[Delivery]:
         """One look, without waiting. Writes nothing where there is nothing to give."""
-        if not self._anything(wanted):
+        if not self.ready(wanted):
             return []
-        pulled: Pulled = self._run(PullJob(self._caller, self._subject, wanted))
-        return self._deliveries(pulled)
+        return self.deliveries(self._run(self.pull_job(wanted)))
+
+    # The parts of these calls, for a caller that queues jobs and waits in its own way.
+
+    @staticmethod
+    def wanted(limit: Any, lease: Any, strict: Any) -> Pull:
+        """What to pull; raises `InvalidInput` for what is out of bounds."""
+        count = _bounded(limit, 1, limits.PULL_EVENTS, "limit", "events")
+        return Pull(count, _lease(lease), _flag(strict, "strict"))
+
+    @staticmethod
+    def waiting(wait: Any) -> float:
+        """How long to wait, in seconds; raises `InvalidInput` for what is out of bounds."""
+        return _wait(wait)
+
+    def pull_job(self, wanted: Pull) -> PullJob:
+        """The job of a pull; its result goes to `deliveries`."""
+        return PullJob(self._caller, self._subject, wanted)
+
+    def ack_job(self, *deliveries: Delivery | str) -> AckJob:
+        """The job of `ack`."""
+        return AckJob(self._caller, self._subject, _tokens(deliveries))
+
+    def nack_job(
+        self, *deliveries: Delivery | str, delay: Any = 0, reason: Any = "", failed: Any = True
+    ) -> NackJob:
+        """The job of `nack`."""
+        seconds = _bounded(delay, 0, limits.NACK_SECONDS, "delay", "seconds")
+        back = Back(seconds, _flag(failed, "failed"))
+        return NackJob(self._caller, self._subject, _tokens(deliveries), back, _plain(reason))
+
+    def extend_job(self, *deliveries: Delivery | str, lease: Any = 60) -> ExtendJob:
+        """The job of `extend`."""
+        return ExtendJob(self._caller, self._subject, _tokens(deliveries), _lease(lease))
 
     @staticmethod
     def pauses() -> Iterator[float]:
@@ -129,7 +161,7 @@ class Consumer:
         Works after the lease's end too, as long as nobody else was given the event. Repeating it is safe.
         Raises `HistoryChanged` for tokens from before a restore.
         """
-        return self._settle(AckJob(self._caller, self._subject, _tokens(deliveries)))
+        return self._settle(self.ack_job(*deliveries))
 
     def nack(
         self, *deliveries: Delivery | str, delay: int = 0, reason: str = "", failed: bool = True
@@ -139,18 +171,16 @@ class Consumer:
         After the tenth failed delivery an event becomes a dead letter, with `reason`. `failed` false takes
         this attempt back: for a consumer that stops before it began.
         """
-        back = Back(_bounded(delay, 0, limits.NACK_SECONDS, "delay", "seconds"), bool(failed))
-        job = NackJob(self._caller, self._subject, _tokens(deliveries), back, _plain(reason))
-        return self._settle(job)
+        return self._settle(self.nack_job(*deliveries, delay=delay, reason=reason, failed=failed))
 
     def extend(self, *deliveries: Delivery | str, lease: int = 60) -> Settled:
         """Hold deliveries for `lease` seconds from now."""
-        return self._settle(ExtendJob(self._caller, self._subject, _tokens(deliveries), _lease(lease)))
+        return self._settle(self.extend_job(*deliveries, lease=lease))
 
     def _settle(self, job: AckJob | NackJob | ExtendJob) -> Settled:
         return Settled(tuple(self._run(job))) if job.tokens else Settled(())
 
-    def _anything(self, wanted: Pull) -> bool:
+    def ready(self, wanted: Pull) -> bool:
         """Whether a pull would give something, as a snapshot shows it; true for a consumer that is new."""
         engine = self._engine
         state = confirm(engine, self._caller, engine.clock.now())
@@ -167,7 +197,8 @@ class Consumer:
             blocked = header.kept >= limits.IN_FLIGHT_EVENTS or (wanted.strict and header.open > 0)
             return not blocked and bool(tx.events(event, partition, header.frontier, 1))
 
-    def _deliveries(self, pulled: Pulled) -> list[Delivery]:
+    def deliveries(self, pulled: Pulled) -> list[Delivery]:
+        """What a pull decided, as values."""
         entries = {given.position: given.entry for given in pulled.given}
         with self._engine.store.read() as tx:
             events = events_of(tx, pulled.deployed, pulled.stored, pulled.history)
@@ -194,6 +225,12 @@ class Consumer:
 def _bounded(value: Any, least: int, most: int, path: str, unit: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidInput(f"write {least} to {most} {unit}", path=path)
+    return value
+
+
+def _flag(value: Any, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput("write true or false", path=path)
     return value
 
 
