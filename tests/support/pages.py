@@ -3,7 +3,7 @@
 In a `console` block a line that begins with `$ ` is a command, and the lines below it are what it prints.
 A line of expected output may hold `…` for any text in it; a line that is `…` alone stands for any number
 of lines. A command must succeed, or end in a comment `# exit N`. A `python` block is a program of its own.
-Other blocks are not run.
+A block of any other kind that has a file's name after its kind is saved under that name; others are left.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
-FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\w*) ?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 END = "\x1e"
+LAST = "end of the file"
 
 
 class Step(NamedTuple):
@@ -35,16 +36,18 @@ class Step(NamedTuple):
 
 def blocks(page: str, kind: str) -> list[str]:
     """The contents of the page's blocks of one kind."""
-    return [body for name, body in FENCE.findall(page) if name == kind]
+    return [body for name, _, body in FENCE.findall(page) if name == kind]
 
 
 def steps(page: str) -> Iterator[Step]:
     """What is to be run, in order."""
-    for kind, body in FENCE.findall(page):
+    for kind, name, body in FENCE.findall(page):
         if kind == "console":
             yield from commands(body)
         elif kind == "python":
             yield Step(kind, body)
+        elif name:
+            yield Step("file", f"cat > {name} <<'{LAST}'\n{body}{LAST}")
 
 
 def commands(body: str) -> Iterator[Step]:
