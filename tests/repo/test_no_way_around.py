@@ -211,9 +211,12 @@ READS = {
     "GET /v1/contract/interface",
     "GET /v1/workflows", "GET /v1/workflows/{name}", "POST /v1/queries/{name}", "GET /health", "GET /ready",
     "GET /metrics", "GET /openapi.json", "GET /docs", "GET /query", "POST /query", "GET /sparql",
-    "GET /rdf-graph-store", "GET /graphs", "GET /workflow/capabilities",
+    "GET /rdf-graph-store", "GET /graphs", "GET /workflow/capabilities", "GET /v1/streams",
+    "GET /v1/streams/{event}/{consumer}/dead-letters", "GET /v1/streams/{event}/tail",
 }  # fmt: skip
 """Routes that change nothing."""
+ENDLESS = {"GET /v1/streams/{event}/tail"}
+"""Of these the ones that go on for as long as somebody listens: tests/server/test_streams.py ends them."""
 
 JSON = {"content-type": "application/json"}
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -221,9 +224,11 @@ SPARQL = {"content-type": "application/sparql-update"}
 TURTLE = {"content-type": "text/turtle"}
 INSERT = b"INSERT DATA { <urn:s> <urn:p> <urn:o> }"
 TRIPLE = b"<urn:s> <urn:p> <urn:o> ."
+WATCHER = "/v1/streams/ItemAdded/watcher"
 ADDRESSES = {"/rdf-graph-store": "/rdf-graph-store?default", "/query": "/query?query=ASK%7B%7D",
              "/v1/why/{row:path}": f"/v1/why/Item/{DEPOT}/{DEPOT}",
-             "/v1/why": f"/v1/why?run={Release().run.value}"}  # fmt: skip
+             "/v1/why": f"/v1/why?run={Release().run.value}",
+             "/v1/streams/{event}/{consumer}/dead-letters": f"{WATCHER}/dead-letters"}  # fmt: skip
 LINES = {"content-type": "application/jsonl"}
 ADD_ITEM = {"name": "AddItem", "arguments": item(9)}
 TOOL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ADD_ITEM}
@@ -247,8 +252,14 @@ WRITES: dict[str, tuple[str, dict[str, str], bytes]] = {
     "POST /rdf-graph-store": ("/rdf-graph-store?default", TURTLE, TRIPLE),
     "DELETE /rdf-graph-store": ("/rdf-graph-store?graph=urn:h", {}, b""),
     "POST /knot": ("/knot", JSON, json.dumps({"turtle": TRIPLE.decode()}).encode()),
+    **{
+        f"POST /v1/streams/{{event}}/{{consumer}}:{verb}": (f"{WATCHER}:{verb}", JSON, b"{}")
+        for verb in ("replay", "drop")
+    },
 }  # fmt: skip
 """Routes that can write, with a request that does."""
+CONSUMING = {f"POST /v1/streams/{{event}}/{{consumer}}:{verb}" for verb in ("pull", "ack", "nack", "extend")}
+"""Routes that move a consumer on, which is no part of the log; only its creation is."""
 
 ALL = endpoints()
 
@@ -259,7 +270,8 @@ def named(endpoint: Endpoint) -> str:
 
 def test_every_route_is_listed_as_reading_or_writing() -> None:
     assert {named(one) for one in ALL if not one.writes} == READS, "list the new route in READS or WRITES"
-    assert {named(one) for one in ALL if one.writes} == set(WRITES), "list the new route with an attempt"
+    writing = set(WRITES) | CONSUMING
+    assert {named(one) for one in ALL if one.writes} == writing, "list the new route with an attempt"
     assert not [one for one in ALL if one.writes and one.access == OPEN]
 
 
@@ -287,6 +299,8 @@ def test_a_route_that_writes_passes_access_and_log(route: str, db: Database) -> 
     }
     if method == "DELETE":
         db.graph.update("CREATE GRAPH <urn:h>", principal="tests")
+    if "{consumer}" in route:
+        watched(db, failures=10)
     before = db.head
     for token in (None, "A" * 43, tokens["nothing"], tokens["worker"]):
         answer = ask(db, token, method, path, content=body, headers=headers)
@@ -298,12 +312,47 @@ def test_a_route_that_writes_passes_access_and_log(route: str, db: Database) -> 
     assert written and {(entry.principal, entry.role) for entry in written} == {("all-service", "all")}
 
 
-@pytest.mark.parametrize("route", sorted(READS))
+def watched(db: Database, failures: int = 0) -> list[str]:
+    """A consumer with one event that failed so often; tokens of the deliveries that it has now."""
+    consumer = db.acting_as("tests").consumer("ItemAdded", "watcher")
+    db.run("AddItem", item(3), principal="tests")
+    for _ in range(failures):
+        consumer.nack(*consumer.pull())
+    return [one.token for one in consumer.pull()]
+
+
+@pytest.mark.parametrize("route", sorted(CONSUMING))
+def test_a_route_that_moves_a_consumer_passes_access(route: str, db: Database) -> None:
+    tokens = {
+        role: db.tokens.create(f"{role}-service", role=role).text for role in ("all", "nothing", "worker")
+    }
+    verb = route.rpartition(":")[2]
+    path, held = f"{WATCHER}:{verb}", watched(db)
+    body = json.dumps({} if verb == "pull" else {"tokens": held}).encode()
+
+    def state() -> tuple[Any, ...]:
+        with db._engine.store.read() as tx:
+            return tuple(tuple(tx.entries(space, b"", None, 99)) for space in ("consumer", "delivery", "due"))
+
+    before, head = state(), db.head
+    for token in (None, "A" * 43, tokens["nothing"], tokens["worker"]):
+        answer = ask(db, token, "POST", path, content=body, headers=JSON)
+        expected = "unauthenticated" if token in (None, "A" * 43) else "denied"
+        assert f'"code":"{expected}"' in answer.text and state() == before
+    db.run("AddItem", item(4), principal="tests")
+    head = db.head
+    assert ask(db, tokens["all"], "POST", path, content=body, headers=JSON).status_code == 200
+    assert state() != before and db.head == head
+
+
+@pytest.mark.parametrize("route", sorted(READS - ENDLESS))
 def test_a_route_that_reads_writes_nothing(route: str, db: Database) -> None:
     method, _, path = route.partition(" ")
     token = db.tokens.create("all-service", role="all").text
     if route == "GET /v1/why":
         db.graph.update(insert(Release().setup()), principal="tests")
+    if "{consumer}" in route:
+        watched(db)
     before = db.head
     body = {"content": b'{"parameters": {"depot": "%s"}}' % str(DEPOT).encode(), "headers": JSON}
     address = ADDRESSES.get(path) or ("/v1/workflows/Life" if "workflows/" in path else path.format(**PLACES))
@@ -379,7 +428,7 @@ def test_a_role_that_allows_nothing_writes_nothing_from_python(db: Database) -> 
 
 READING_VERBS = {"new", "check", "format", "explain", "diagram", "schema", "generate", "query", "row", "why",
                  "log", "lsp", "verify", "doctor", "backup", "export", "config"}  # fmt: skip
-SERVING_VERBS = {"serve", "dev", "mcp"}
+SERVING_VERBS = {"serve", "dev", "mcp", "worker"}
 """They write what their callers write, over the routes above; `dev` deploys and seeds by the handle."""
 WRITING_VERBS: dict[str, list[str]] = {
     "deploy": ["deploy", "next.riff", "--role", "nothing"],
@@ -388,6 +437,7 @@ WRITING_VERBS: dict[str, list[str]] = {
     "token": ["token", "create", "service", "--role", "no-such-role"],
     "vacuum": ["vacuum", "--role", "nothing"],
     "prune": ["prune", "receipts", "--older-than", "0", "--role", "nothing"],
+    "stream": ["stream", "retain", "Packed", "1d", "--as", "mallory", "--role", "nothing"],
     "graph": ["graph", "update", "CLEAR DEFAULT", "--as", "mallory", "--role", "nothing"],
     "restore": ["restore", "no-such-backup.db", "new.db"],
     "import": ["import", "no-such-folder", "--campaign", "c", "--role", "nothing"],
