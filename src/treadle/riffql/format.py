@@ -90,7 +90,8 @@ def _breaks(tokens: Sequence[Token], node: q.Query) -> dict[int, _Line]:
             lines.append(_Line(before[statement.otherwise.at.start].start, 2))
     if node.outcomes:
         lines.append(_Line(before[node.outcomes[0].at.start].start, 1))
-    if sum(len(token.text) + 1 for token in _within(tokens, node.answer.at)) > _WIDTH:
+    answer = _within(list(_kept(list(tokens))), node.answer.at)  # without the commas that will be gone
+    if sum(len(token.text) + 1 for token in answer) > _WIDTH:
         lines += [_Line(member.at.start, 2) for member in node.answer.members]
         lines.append(_Line(_within(tokens, node.answer.at)[-1].start, 1))
     return {line.start: line for line in lines}

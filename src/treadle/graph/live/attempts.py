@@ -78,6 +78,11 @@ class Rounds:
     def __init__(self) -> None:
         self._left = ROUNDS
 
+    @property
+    def again(self) -> bool:
+        """Whether a job has found the index too far behind, or the graph changed."""
+        return self._left < ROUNDS
+
     def take(self, answer: object) -> Changed | None:
         """See `Attempts.take`."""
         if isinstance(answer, Changed):
@@ -106,7 +111,8 @@ class Update(Rounds):
     @property
     def free(self) -> bool:
         """Whether the next job needs no work outside that could take long."""
-        return self._site.live.built() and len(self._wanted.text) <= SHORT and self._prepared()
+        ready = self._site.live.built() and not self.again
+        return ready and len(self._wanted.text) <= SHORT and self._prepared()
 
     def _prepared(self) -> bool:
         return self._read(self._wanted) is not None and self._bounded
@@ -143,8 +149,8 @@ class Update(Rounds):
         else:
             request = evaluator.run(lambda stopped: self._read(wanted), timeout=timeout)
         if self._bounded:
-            if not self._site.live.built():
-                self._site.live.index()
+            if self.again or not self._site.live.built():
+                self._site.live.index()  # follows outside the lock, however far behind it is
             return self._made(UpdateJob, request, None, "free")
         request = replace(request, now=self._clock.now())
         started = time.perf_counter()
