@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from treadle.errors import (
     InvalidInput,
+    KeyExpired,
     KeyReused,
     LeaseLost,
     OutcomeUnknown,
@@ -279,24 +280,36 @@ def business_key(attempt: Attempt, command: str, link: int) -> str:
     return attempt.business(command if link == 1 else f"{command}#{link}")
 
 
-def look_up(client: Client, attempt: Attempt, command: str, known: int = 0) -> tuple[Answer | None, int]:
+def look_up(client: Client, attempt: Attempt, command: str) -> tuple[Answer | None, int]:
     """The receipt with which an attempt carried out a command, or None; and the next try's number.
 
-    `known` tries are known not to have concluded it. A receipt that was pruned counts as a conclusion.
+    Where the last try's receipt was pruned nobody knows whether it came through; it counts as if it did.
     """
-    link, width = known + 1, 1
+    link, width, pruned = 1, 1, False
     while True:
         keys = [business_key(attempt, command, link + place) for place in range(width)]
         for place, answer in enumerate(client.recall(command, keys)):
             if answer is None:
-                return None, link + place
-            if isinstance(answer, TerminalFailure):
-                continue
+                return (Forgotten() if pruned else None), link + place
+            pruned = isinstance(answer, KeyExpired)
             if isinstance(answer, TreadleError):
-                raise answer
-            if answer.ok:
+                if not isinstance(answer, TerminalFailure | KeyExpired):
+                    raise answer
+            elif answer.ok:
                 return answer, link + place
         link, width = link + width, min(2 * width, LINKS)
+
+
+class Forgotten:
+    """The answer of a command whose receipt was pruned."""
+
+    outcome = ""
+    ok = True
+    fields: Mapping[str, Any] = {}
+    revisions: Mapping[str, int] = {}
+    commit = 0
+    time = datetime_of(0)
+    replayed = True
 
 
 def refused(step: Step, answer: Answer) -> UnexpectedOutcome:

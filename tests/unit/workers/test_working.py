@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -23,9 +24,11 @@ from tests.support.jobs import (
     service,
     states,
 )
-from treadle.errors import Busy, OutcomeUnknown, TreadleError, UnexpectedOutcome
+from treadle.errors import Busy, KeyExpired, OutcomeUnknown, TreadleError, UnexpectedOutcome
 from treadle.workers import Hooks, Turn, Worker, worker
+from treadle.workers.attempts import Attempt, Due
 from treadle.workers.client import Embedded
+from treadle.workers.turn import business_key, look_up
 
 
 def test_a_turn_from_end_to_end(db) -> None:
@@ -270,3 +273,34 @@ def test_answers_that_are_lost_are_asked_for_again(db) -> None:
     assert states(db, range(4)) == {"Done": 4}
     assert outcomes(db, "Finish") == {"Finished": 4}
     assert made.counters["repeated"] > 4
+
+
+def test_a_receipt_that_was_pruned_concludes_its_attempt(db) -> None:
+    class Pruned(Embedded):
+        """The receipts of the first tries are gone; the one after them is what it is."""
+
+        def __init__(self, acting: Any, gone: int) -> None:
+            super().__init__(acting)
+            self.gone = gone
+
+        def recall(self, command: str, keys: Any) -> Any:
+            gone = {business_key(attempt, "Finish", link) for link in range(1, self.gone + 1)}
+            return [KeyExpired("gone") if key in gone else None for key in keys]
+
+    attempt = Attempt("w", 1, bytes(32), "q", Due(), (SHOP, 0))
+    done, link = look_up(Pruned(service(db), 0), attempt, "Finish")
+    assert (done, link) == (None, 1)
+    for gone in (1, 5):
+        done, link = look_up(Pruned(service(db), gone), attempt, "Finish")
+        assert done is not None and done.ok and link == gone + 1
+
+
+def test_the_next_try_is_found_behind_many(db) -> None:
+    queue(db, [0])
+    attempt = Attempt("w", 1, bytes(32), "q", Due(), (SHOP, 0))
+    acting = service(db)
+    evidence = {"worker": UUID(int=1), "token": 9, "expected_revision": 9, "shop": SHOP, "number": 0}
+    for tried in range(9):
+        assert look_up(Embedded(acting), attempt, "Finish") == (None, tried + 1)
+        key = business_key(attempt, "Finish", tried + 1)
+        assert acting.run("Finish", evidence | {"key": key}).outcome == "Stale"
