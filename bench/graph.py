@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import httpx2
+import pyoxigraph
 
 import treadle
 from bench.over_http import processor_seconds
@@ -109,12 +110,12 @@ def by_size(folder: Path) -> None:
         db.close()
 
 
-def by_rows() -> None:
+def by_rows(folder: Path) -> None:
     """Template inserts of ten times the solutions."""
     print(f"\n{'solutions':<14}{'INSERT, s':>10}{'µs each':>16}{'ratio':>8}")
     first = 0.0
     for rows in ROWS:
-        with treadle.open(":memory:") as db:
+        with treadle.open(folder / f"{rows}.db") as db:
             db.graph.load(filler(rows), "ntriples", principal="bench")
             text = "INSERT { ?s <http://example.org/copy> ?o } WHERE { ?s ?p ?o }"
             began = time.perf_counter()
@@ -124,6 +125,24 @@ def by_rows() -> None:
             raise RuntimeError(f"{done.asserted} of {rows} statements were added")
         first = first or took / rows
         print(f"{rows:<14,}{took:>10.2f}{took / rows * 1e6:>16,.1f}{took / rows / first:>8.2f}")
+
+
+def by_caller(folder: Path) -> None:
+    """One caller, one advance at a time, each on the disk before the next: ours, and an index that flushes."""
+    print(f"\n{'in process, durable':<24}{'advances/s':>12}{'ratio':>8}")
+    texts = [advance(0, revision) for revision in range(ADVANCES)]
+    bare = pyoxigraph.Store(str(folder / "bare"))
+    bare.update(insert(setup(1)))
+    began = time.perf_counter()
+    for text in texts:
+        bare.update(text)
+        bare.flush()
+    theirs = ADVANCES / (time.perf_counter() - began)
+    with treadle.open(folder / "one.db", graph=ENFORCED) as db:
+        db.graph.update(insert(setup(1)), principal="bench")
+        ours = ADVANCES / sum(timed(db, range(ADVANCES)))
+    for name, found in (("treadle", ours), ("pyoxigraph and flush", theirs)):
+        print(f"{name:<24}{found:>12,.0f}{found / theirs:>8.2f}")
 
 
 # Over HTTP.
@@ -286,7 +305,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         over_http(Path(folder))
-        by_rows()
+        by_caller(Path(folder))
+        by_rows(Path(folder))
         by_size(Path(folder))
 
 

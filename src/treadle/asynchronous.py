@@ -30,6 +30,10 @@ from treadle.registry import load
 if TYPE_CHECKING:
     from treadle.access.tokens import Token
     from treadle.engine.grants import Granted
+    from treadle.graph.live.changes import Changed
+    from treadle.graph.live.surface import Graph
+    from treadle.graph.options import GraphOptions
+    from treadle.graph.query import Rows, Triples
     from treadle.queries import Page
 
 Result = TypeVar("Result")
@@ -89,6 +93,11 @@ class AsyncDatabase:
     def tokens(self) -> AsyncTokens:
         """See `treadle.Database.tokens`."""
         return AsyncTokens(self)
+
+    @property
+    def graph(self) -> AsyncGraph:
+        """See `treadle.Database.graph`."""
+        return AsyncGraph(self, self.sync)
 
     def acting_as(self, principal: str, **options: Any) -> AsyncActing:
         """See `treadle.Database.acting_as`."""
@@ -195,12 +204,64 @@ class AsyncTokens:
         return await self._owner._call(self._owner.sync.tokens.rotate, id, **options)
 
 
+class AsyncGraph:
+    """The graph of a database, for asyncio; what an operator does there is `db.sync.graph`'s."""
+
+    def __init__(self, owner: AsyncDatabase, of: Database | Acting) -> None:
+        self._owner = owner
+        self._of = of
+
+    async def _call(self, name: str, *arguments: Any, **options: Any) -> Any:
+        """Call a method of the graph, which is opened on the thread too."""
+
+        def call() -> Any:
+            graph: Graph = self._of.graph
+            return getattr(graph, name)(*arguments, **options)
+
+        return await self._owner._call(call)
+
+    async def update(self, text: str, *arguments: Any, **options: Any) -> Changed:
+        """See `treadle.graph.live.surface.Graph.update`."""
+        done: Changed = await self._call("update", text, *arguments, **options)
+        return done
+
+    async def load(self, text: str | bytes, *arguments: Any, **options: Any) -> Changed:
+        """See `treadle.graph.live.surface.Graph.load`."""
+        done: Changed = await self._call("load", text, *arguments, **options)
+        return done
+
+    async def query(self, text: str, *arguments: Any, **options: Any) -> Rows | bool | Triples:
+        """See `treadle.graph.live.surface.Graph.query`."""
+        found: Rows | bool | Triples = await self._call("query", text, *arguments, **options)
+        return found
+
+    async def export(self, *arguments: Any, **options: Any) -> str:
+        """See `treadle.graph.live.surface.Graph.export`."""
+        text: str = await self._call("export", *arguments, **options)
+        return text
+
+    async def graphs(self, **options: Any) -> list[Any]:
+        """See `treadle.graph.live.surface.Graph.graphs`."""
+        found: list[Any] = await self._call("graphs", **options)
+        return found
+
+    async def capabilities(self) -> dict[str, Any]:
+        """See `treadle.graph.live.surface.Graph.capabilities`."""
+        found: dict[str, Any] = await self._call("capabilities")
+        return found
+
+
 class AsyncActing:
     """A database as one principal sees it, for asyncio; see `treadle.database.Acting`."""
 
     def __init__(self, owner: AsyncDatabase, caller: Caller) -> None:
         self._owner = owner
         self.caller = caller
+
+    @property
+    def graph(self) -> AsyncGraph:
+        """See `treadle.database.Acting.graph`."""
+        return AsyncGraph(self._owner, Acting(self._owner.sync, self.caller))
 
     async def run(
         self,
@@ -281,9 +342,12 @@ def open_async(
     create: bool = True,
     clock: Clock | None = None,
     max_clock_jump: timedelta | None = DEFAULT_JUMP,
+    graph: GraphOptions | None = None,
 ) -> AsyncDatabase:
     """Open a database for asyncio; arguments and errors as `treadle.open`. Use with `async with`."""
-    return AsyncDatabase(database.open(url, create=create, clock=clock, max_clock_jump=max_clock_jump))
+    return AsyncDatabase(
+        database.open(url, create=create, clock=clock, max_clock_jump=max_clock_jump, graph=graph)
+    )
 
 
-__all__ = ["AsyncActing", "AsyncDatabase", "open_async"]
+__all__ = ["AsyncActing", "AsyncDatabase", "AsyncGraph", "open_async"]

@@ -29,7 +29,7 @@ from tests.support.server import DEPOT, DEPOT_QUERIES, DEPOT_SOURCE, ROLES
 from tests.support.workflows import Release
 from treadle.access.caller import Caller
 from treadle.access.roles import Role
-from treadle.asynchronous import AsyncActing, AsyncDatabase, AsyncTokens
+from treadle.asynchronous import AsyncActing, AsyncDatabase, AsyncGraph, AsyncTokens
 from treadle.cli import main
 from treadle.cli.verbs import VERBS
 from treadle.database import Acting, Database
@@ -376,10 +376,11 @@ SURFACE: dict[type, tuple[set[str], set[str]]] = {
     ),
     Tokens: ({"list"}, {"create", "revoke", "rotate"}),
     AsyncDatabase: (
-        {"close", "release", "row", "verify", "log", "tokens", "acting_as", "query", "pages"},
+        {"close", "release", "row", "verify", "log", "tokens", "acting_as", "query", "pages", "graph"},
         {"run", "deploy", "submit"},
     ),
-    AsyncActing: ({"query", "pages"}, {"run", "run_many"}),
+    AsyncActing: ({"query", "pages", "graph"}, {"run", "run_many"}),
+    AsyncGraph: ({"query", "export", "graphs", "capabilities"}, {"update", "load"}),
     AsyncTokens: ({"list"}, {"create", "revoke", "rotate"}),
 }  # fmt: skip
 """For each class of the handle the methods that read (or lead to others) and those that write, by jobs."""
