@@ -4,7 +4,7 @@ Reading order: `positions` (where an event stands, and the texts that name the p
 database keeps of a consumer), `turns` (what pull, ack, nack and extend decide), `letters` (dead letters),
 `retention`, `jobs` and `operations` (all of it as jobs of a batch), `events` (events as values), `reading`
 (tails), `consumer` (what an application holds), `checking` (what verification asks).
-docs/explain/streams.md tells why it is so.
+docs/howto/streams.md shows how it is used, docs/formats/streams.md what is stored.
 """
 
 from __future__ import annotations

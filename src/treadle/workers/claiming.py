@@ -119,7 +119,7 @@ class Claiming:
     def _set_aside(self, item: Item, answer: Answer, *, concluded: bool) -> bool:
         """Deal with an item whose claim failed for another reason than that somebody was faster."""
         claim = self._plan.claim
-        if concluded or answer.outcome in claim.missing:
+        if concluded or answer.outcome in claim.missing | self._settings.closed:
             settle(self._source, item)
         elif answer.outcome in claim.stale | claim.taken:
             return False

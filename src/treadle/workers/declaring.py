@@ -35,6 +35,7 @@ class Options(TypedDict, total=False):
         event, consumer, partition: instead of a query, the stream of an event, whose fields name a row's key.
         lookup: with an event, a named query of one row by its key that gives its revision; a worker in a role
             needs it.
+        closed: outcomes of `claim` that say that nothing is left to do; an event is acknowledged then.
         start: a command to run after the claim, before the handler.
         release, renew: commands that only do that; found by themselves where the contract has one of each.
         retry: a command for a failed try, run instead of `release`; it may have the inputs `error`,
@@ -61,6 +62,7 @@ class Options(TypedDict, total=False):
     consumer: str | None
     partition: Any
     lookup: str | None
+    closed: Sequence[str]
     start: str | None
     release: str | None
     renew: str | None
@@ -172,6 +174,7 @@ def _settings(handler: Handler, options: Options) -> Settings:
         backoff=_within("backoff", options.get("backoff", 1.0), 0, LONGEST_DELAY),
         poll=_within("poll", options.get("poll", 1.0), 0, limits.POLL_SECONDS),
         values=dict(options.get("inputs") or {}),
+        closed=frozenset(options.get("closed", ())),
         caps=tuple(options.get("caps", ())),
         hooks=options.get("hooks") or Hooks(),
         pace=options.get("pace") or Pace(),

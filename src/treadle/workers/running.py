@@ -62,6 +62,9 @@ class Running:
         types = self._source.bind(self._client, leased, settings.name)
         worth = Worth(types, settings.values, self._owner, settings.lease)
         self._plan: Plan = fit(contract, leased, settings.names, worth)
+        unknown = sorted(settings.closed - {one.name for one in self._plan.claim.command.outcomes})
+        if unknown:
+            raise ConfigError(f"closed: command {self._plan.claim.name} declares no outcome {unknown[0]}")
         caps = [Counted(cap, self._client, types) for cap in settings.caps]
         self._claiming = Claiming(settings, self._source, self._client, self._plan, caps)
 

@@ -26,6 +26,7 @@ class Settings:
     backoff: float
     poll: float
     values: Mapping[str, Any]
+    closed: frozenset[str] = frozenset()
     caps: Sequence[Cap] = ()
     pace: Pace = field(default_factory=Pace)
     hooks: Hooks = field(default_factory=Hooks)

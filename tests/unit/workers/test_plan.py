@@ -87,6 +87,7 @@ def test_commands_that_are_found_by_themselves(db) -> None:
         ({"query": "LiveJobs"}, "exactly one list"),
         ({"query": "ShowJob", "parameters": {}}, "exactly one list"),
         ({"due": "when"}, "gives no when"),
+        ({"closed": ["Shut"]}, "no outcome Shut"),
         ({"caps": [Cap(1, "OpenJobs")]}, "one u64"),
     ],
 )

@@ -160,3 +160,15 @@ def test_many_workers_do_everything_once(db) -> None:
     run(made[0], db)
     assert sorted(done) == list(range(60))
     assert outcomes(db, "Finish") == {"Finished": 60}
+
+
+@pytest.mark.parametrize("closed", [(), ("Closed",)])
+def test_an_event_whose_row_cannot_be_claimed_any_more(db, clock, closed) -> None:
+    queue(db, [0])
+    run(Worker(lambda row, turn: None, name="first", **FULL), db)
+    made = Worker(lambda row, turn: pytest.fail("it is done"), name="second", **EVENTS, closed=closed)
+    for _ in range(12):
+        run(made, db)
+        clock.advance(later(3600))
+    status = db.streams().consumers()[0]
+    assert (status.open, status.dead) == (0, 0 if closed else 1)
