@@ -128,7 +128,7 @@ def by_rows(folder: Path) -> None:
 
 
 def by_caller(folder: Path) -> None:
-    """One caller, one advance at a time, each on the disk before the next: ours, and an index that flushes."""
+    """One caller, each advance on the disk before the next: ours, and a store that flushes."""
     print(f"\n{'in process, durable':<24}{'advances/s':>12}{'ratio':>8}")
     texts = [advance(0, revision) for revision in range(ADVANCES)]
     bare = pyoxigraph.Store(str(folder / "bare"))

@@ -210,6 +210,7 @@ READS = {
     "GET /v1/log", "GET /v1/log/{number}", "GET /v1/why/{row:path}", "GET /v1/why", "GET /v1/contract",
     "GET /v1/contract/interface",
     "GET /v1/workflows", "GET /v1/workflows/{name}", "POST /v1/queries/{name}", "GET /health", "GET /ready",
+    "GET /version",
     "GET /metrics", "GET /openapi.json", "GET /docs", "GET /query", "POST /query", "GET /sparql",
     "GET /rdf-graph-store", "GET /graphs", "GET /workflow/capabilities", "GET /v1/streams",
     "GET /v1/streams/{event}/{consumer}/dead-letters", "GET /v1/streams/{event}/tail",

@@ -46,6 +46,7 @@ def place(folder: Path) -> Path:
 def test_health_and_readiness_need_no_token_and_tell_little(server: Running) -> None:
     with client(server) as http:
         assert http.get("/health").json() == {"status": "ok", "version": treadle.__version__}
+        assert http.get("/version").json() == {"name": "treadle", "version": treadle.__version__}
         ready = http.get("/ready").json()
         assert ready["status"] == "ready" and ready["contract"] == 1
         assert -3600 < ready["clock"]["floor_seconds"] <= 1

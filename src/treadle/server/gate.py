@@ -36,7 +36,7 @@ NEVER_READ: Final = frozenset({"too_large", "deadline", "over_capacity", "unsupp
 ALLOWED_METHODS: Final = b"GET, POST, PUT, DELETE"
 ALLOWED_HEADERS: Final = (
     b"authorization, content-type, idempotency-key, prefer, traceparent, treadle-instance, "
-    b"mcp-protocol-version, mcp-method, mcp-name"
+    b"mcp-protocol-version, mcp-method, mcp-name, if-match, if-none-match"
 )
 PREFLIGHT_SECONDS: Final = b"600"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FrameType
 from typing import Any, Final
 
@@ -15,6 +17,7 @@ from treadle.database import Database
 from treadle.errors import ConfigError
 from treadle.server import logs
 from treadle.server.app import GROUPS, Application, create_app
+from treadle.server.graph.warming import warm
 from treadle.server.options import Options
 from treadle.server.protocol import OPTIONS, Protocol
 
@@ -31,10 +34,13 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._application = application
         self._tell_started = started
+        self._warming: asyncio.Future[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
+            service = self._application.service
+            self._warming = asyncio.ensure_future(service.query_thread(partial(warm, service)))
             self._tell_started()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""`/health`, `/ready`, `/metrics`: for those who run the server."""
+"""`/health`, `/version`, `/ready`, `/metrics`: for those who run the server."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ READY_SECONDS: Final = 5
 async def health(call: Call) -> Answer:
     """The process is there and its loop turns."""
     return json_answer({"status": "ok", "version": __version__})
+
+
+async def version(call: Call) -> Answer:
+    """What answers here, and its version."""
+    return json_answer({"name": "treadle", "version": __version__})
 
 
 async def ready(call: Call) -> Answer:
@@ -68,6 +73,14 @@ def describe_health(about: openapi.Described) -> Iterator[Operation]:
     yield "/health", openapi.operation("health", "Is the process there?", "operations", answer)
 
 
+def describe_version(about: openapi.Described) -> Iterator[Operation]:
+    """The program."""
+    names = ("name", "version")
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}, "required": names}
+    answer = openapi.json_response("Name and version.", schema)
+    yield "/version", openapi.operation("version", "Which version answers?", "operations", answer)
+
+
 def describe_ready(about: openapi.Described) -> Iterator[Operation]:
     """The store."""
     schema = {"type": "object", "properties": {"status": {"const": "ready"}}, "required": ["status", "clock"]}
@@ -83,6 +96,7 @@ def describe_metrics(about: openapi.Described) -> Iterator[Operation]:
 
 ENDPOINTS = (
     Endpoint("GET", "/health", health, "The process is there.", OPEN, describe=describe_health),
+    Endpoint("GET", "/version", version, "Name and version.", OPEN, describe=describe_version),
     Endpoint("GET", "/ready", ready, "The store answers.", OPEN, describe=describe_ready),
     Endpoint("GET", "/metrics", scrape, "Metrics.", OPEN, produces="", describe=describe_metrics),
 )
