@@ -26,6 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("examples") / "signed_release"
     ignored = shutil.ignore_patterns("*.db*", "*.pem", "*.ttl")
     shutil.copytree(ROOT / "examples/signed_release", where, ignore=ignored)
+    said(where, sys.executable, "main.py")
     return where
 
 

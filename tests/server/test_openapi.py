@@ -128,7 +128,9 @@ def test_schemathesis_finds_nothing(playground: tuple[Running, str], mode: Gener
     operations = [found.ok() for found in schema.get_all_operations()]
     assert len(operations) > 15
     for operation in operations:
+        # Lines and the operations of streams read names and lists more widely than a schema says.
         refuses = operation.path.startswith("/v1/") and operation.path != LINES
+        refuses = refuses and not operation.path.startswith("/v1/streams/")
         if mode == GenerationMode.POSITIVE or refuses:
             attempt(operation, mode, running.address, token)
     assert not [line for line in running.log() if line["level"] == "error"]

@@ -108,7 +108,9 @@ class Place:
 
     def restore(self, command: str, expect: str, *records: tuple[Any, ...], revision: int = 1) -> None:
         """Run a reimport command as the operator's import does, with rows as cells."""
-        chunk = Chunk(command, "test", b"f" * 32, next(self.life.keys), records, [revision] * len(records))
+        contract = self.db._engine.refresh().require().identity_bytes
+        revisions = [revision] * len(records)
+        chunk = Chunk(command, "test", b"f" * 32, next(self.life.keys), records, revisions, contract)
         done = self.db._one(ReimportJob(Caller("owner"), chunk, 1024), None)
         assert done.outcome == expect, done
         self.life.reached.add((command, done.outcome))

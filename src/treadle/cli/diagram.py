@@ -58,8 +58,9 @@ def diagram(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Draw a workflow: its states, its steps with the commands that take them, and its lease.
+    """Draw a workflow: its states, its steps, its lease.
 
+    Each step stands with the commands that take it.
     Mermaid is read by many Markdown viewers, DOT by Graphviz, and SVG by everything: it is laid out here and
     needs no other program. Steps that only the lease's holder can take say so. The lease stands beside the
     states, since it moves by itself. --json prints what is drawn.

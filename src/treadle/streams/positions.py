@@ -15,8 +15,9 @@ from typing import Any, Final, NamedTuple
 from treadle.errors import HistoryChanged, InvalidInput
 from treadle.limits import U64_MAX
 
-_CURSOR: Final = re.compile(r"([0-9a-f]{1,64}\.[0-9]{1,20}):([0-9]{1,20})\.([0-9]{1,10})", re.ASCII)
-_TOKEN: Final = re.compile(r"([0-9a-f]{1,64}\.[0-9]{1,20}):([A-Za-z0-9_-]{38})", re.ASCII)
+_HISTORY: Final = r"([0-9a-f]{1,64}\.[0-9]{1,20}(?:\.[0-9a-f]{16})?)"
+_CURSOR: Final = re.compile(_HISTORY + r":([0-9]{1,20})\.([0-9]{1,10})", re.ASCII)
+_TOKEN: Final = re.compile(_HISTORY + r":([A-Za-z0-9_-]{38})", re.ASCII)
 _DELIVERY: Final = struct.Struct(">QQIQ")
 
 
