@@ -287,9 +287,7 @@ ENDPOINTS = (
     Endpoint("POST", f"{_ONE}:ack", ack, "Settle deliveries.", writes=True, describe=described.ack),
     Endpoint("POST", f"{_ONE}:nack", nack, "Give deliveries back.", writes=True, describe=described.nack),
     Endpoint("POST", f"{_ONE}:extend", extend, "Hold deliveries.", writes=True, describe=described.extend),
-    Endpoint(
-        "POST", f"{_ONE}:replay", replay, "Replay letters.", writes=True, describe=described.replay
-    ),
+    Endpoint("POST", f"{_ONE}:replay", replay, "Replay letters.", writes=True, describe=described.replay),
     Endpoint("POST", f"{_ONE}:drop", drop, "Drop dead letters.", writes=True, describe=described.drop),
     Endpoint("GET", "/v1/streams", consumers, "The consumers.", describe=described.consumers),
     Endpoint("GET", f"{_ONE}/dead-letters", dead_letters, "Dead letters.", describe=described.dead_letters),
