@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from sim.script import Step
+Step = TypeVar("Step")
 
 
 def shrink(script: Sequence[Step], fails: Callable[[Sequence[Step]], bool], most: int = 400) -> list[Step]:

@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable
 from typing import Any, Final
 
-from sim.script import Kind as StepKind
-from sim.script import Step
-from sim.world import SOURCE, YARD, Known, Look, Sent, World
+from sim.contract.script import Kind as StepKind
+from sim.contract.script import Step
+from sim.contract.world import SOURCE, YARD, Known, Look, Sent, World
 from tests.faults.vfs import KINDS, Keep
 from treadle.engine.receipt import Receipt
 from treadle.errors import TreadleError

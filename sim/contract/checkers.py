@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sim.world import YARD, World
+from sim.contract.world import YARD, World
+from sim.scenario import demand
 from treadle.engine.receipt import Receipt
 from treadle.errors import TreadleError
 from treadle.history import Entry
@@ -26,15 +27,6 @@ class Job:
     until: datetime | None = None
     fence: int = 0
     commit: int = 0
-
-
-class Broken(Exception):
-    """A rule does not hold; the text says which, and where."""
-
-
-def demand(condition: object, what: str) -> None:
-    if not condition:
-        raise Broken(what)
 
 
 class History:

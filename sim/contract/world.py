@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from sim.script import HANDLES, WORKERS
+from sim.contract.script import HANDLES, WORKERS
 from tests.faults.vfs import Fault, FaultyDisk, Keep, Kind
 from treadle.database import Database
 from treadle.engine.core import Engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sim.script import Step
+from sim.contract.script import Step
 
 _WORDS = {
     "create": "worker {worker} creates job {job}",

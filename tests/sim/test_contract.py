@@ -1,4 +1,4 @@
-"""The simulator finds nothing in the engine, and finds what it should in one broken on purpose."""
+"""Clients of a contract: nothing is found in the engine, and what should be in one broken on purpose."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sim.run import run
-from sim.script import draw
+from sim.contract.run import run
+from sim.contract.script import draw
+from sim.contract.story import tell
 from sim.shrink import shrink
-from sim.story import tell
 from tests.support.effort import effort
 from treadle.store.sqlite import files
 
@@ -22,7 +22,7 @@ STEPS = 400
 @pytest.mark.parametrize("seed", sorted({*range(effort(30)), *KEPT}))
 def test_a_seed(seed: int) -> None:
     result = run(seed, draw(seed, STEPS))
-    assert result.broken is None, f"repeat with: make sim SEED={seed} STEPS={STEPS}"
+    assert result.broken is None, f"repeat with: make sim SCENARIO=contract SEED={seed} STEPS={STEPS}"
     assert result.records > STEPS // 4
 
 

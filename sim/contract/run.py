@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from sim.actions import act
-from sim.checkers import Broken, check
-from sim.script import Step
-from sim.world import World
+from sim.contract.actions import act
+from sim.contract.checkers import check
+from sim.contract.script import Step
+from sim.contract.world import World
+from sim.scenario import Broken, Result, folder
 from treadle.errors import TreadleError
 
 CHECK_EVERY = 60
-
-
-class Result(NamedTuple):
-    """How a run ended: records in the log, faults that fired, and what broke (None where nothing did)."""
-
-    records: int
-    faults: dict[str, int]
-    broken: str | None
-    steps: int
-
-
-def folder() -> str | None:
-    """In memory, where there is such a place: the disk is simulated, and its flushes are not timed."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def run(seed: int, script: Sequence[Step]) -> Result:
