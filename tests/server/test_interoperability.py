@@ -17,6 +17,8 @@ from SPARQLWrapper import JSON, POST, TURTLE, XML, SPARQLWrapper
 from SPARQLWrapper.SPARQLExceptions import QueryBadFormed, Unauthorized
 
 from tests.support.graphs import advance_text, loop
+from tests.support.pages import run_page
+from tests.support.shared import ROOT
 from tests.support.sparql_server import GraphServer, graph_server
 from tests.support.workflows import NAMES, Release
 
@@ -174,3 +176,7 @@ def test_curl(server: GraphServer, tmp_path: Path) -> None:
         200,
         '{"processing":"enabled","signatureVersions":[2]}',
     )
+
+
+def test_the_page_on_sparql_runs_as_it_stands(tmp_path: Path) -> None:
+    assert run_page((ROOT / "docs/howto/sparql.md").read_text(encoding="utf-8"), tmp_path) > 15
