@@ -58,8 +58,11 @@ def _literal_of(literal: ox.Literal) -> Literal:
     return trusted_literal(literal.value, literal.datatype.value, language)
 
 
+_iri: Final = lru_cache(maxsize=16_384)(trusted_iri)
+"""The same object for the same text: statements that share names then share memory."""
+
 _READERS: Final[dict[type, Callable[[Any], Term]]] = {
-    ox.NamedNode: lambda node: trusted_iri(node.value),
+    ox.NamedNode: lambda node: _iri(node.value),
     ox.BlankNode: lambda node: trusted_blank(node.value),
     ox.Literal: _literal_of,
 }
@@ -72,7 +75,7 @@ def graph_of(graph: Any) -> IRI | None:
         SparqlError: a blank node names the graph; such a name would not survive being written and read.
     """
     if type(graph) is ox.NamedNode:
-        return trusted_iri(graph.value)
+        return _iri(graph.value)
     if type(graph) is ox.BlankNode:
         raise SparqlError("a blank node cannot name a graph here: give the graph an IRI")
     return None
@@ -81,7 +84,7 @@ def graph_of(graph: Any) -> IRI | None:
 def quad_of(quad: Any) -> Quad:
     """The statement as it is spelled."""
     subject, predicate, object_, graph = quad
-    return Quad(_resource_of(subject), trusted_iri(predicate.value), term_of(object_), graph_of(graph))
+    return Quad(_resource_of(subject), _iri(predicate.value), term_of(object_), graph_of(graph))
 
 
 def _resource_of(node: Any) -> Resource:

@@ -8,14 +8,16 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeAlias
 
 import typer
 
 from treadle.cli import screen, session
+from treadle.cli.progress import progress
 from treadle.config import Config
+from treadle.database import Database
 from treadle.errors import ConfigError, TreadleError
 from treadle.graph.client import Indeterminate, Transport, WorkflowClient, exit_code
 from treadle.graph.client.embedded import DocumentTransport, EmbeddedTransport
@@ -122,6 +124,23 @@ def keys_of(trust: list[str] | None) -> dict[str, list[str]] | None:
 
 
 @contextmanager
+def indexed(wanted: Config, *, create: bool = False) -> Iterator[Database]:
+    """The database with the index of its graph, which takes seconds to build where the graph is large."""
+    with session.opened(wanted, create=create) as database:
+        with ExitStack() as stack:
+            bar: list[Callable[[int, int], None] | None] = []
+
+            def shown(done: int, whole: int) -> None:
+                if done < whole and not bar:
+                    bar.append(stack.enter_context(progress("statements")))
+                for tell in filter(None, bar):
+                    tell(done, whole)
+
+            database.graph.ready(shown)
+        yield database
+
+
+@contextmanager
 def reached(
     wanted: Config,
     url: str | None,
@@ -137,7 +156,7 @@ def reached(
     elif file is not None:
         yield DocumentTransport(file.read_bytes(), format_of(file, format))
     else:
-        with session.opened(wanted) as database:
+        with indexed(wanted) as database:
             yield EmbeddedTransport(database.acting_as(principal or "owner", role=role).graph)
 
 

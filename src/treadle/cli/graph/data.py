@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from treadle.cli import options, screen, session
-from treadle.cli.graph.common import Format, GraphName, format_of, text_of, told
+from treadle.cli.graph.common import Format, GraphName, format_of, indexed, text_of, told
 from treadle.cli.progress import progress
 from treadle.cli.verbs import examples
 from treadle.errors import InvalidInput
@@ -79,7 +79,7 @@ def load(
     data = sys.stdin.buffer.read() if path is None else path.read_bytes()
     chosen = format_of(path, format)
     wanted = session.settings(config, database, set_)
-    with session.opened(wanted, create=True) as opened, progress("statements") as shown:
+    with indexed(wanted, create=True) as opened, progress("statements") as shown:
         if history:
             if replace:
                 raise InvalidInput("history is added, never put in the place of anything", path="--replace")
@@ -115,7 +115,7 @@ def update(
 ) -> None:
     """Run a SPARQL update; one transaction, judged by the guard."""
     wanted = session.settings(config, database, set_)
-    with session.opened(wanted, create=True) as opened:
+    with indexed(wanted, create=True) as opened:
         done = opened.graph.update(text_of(text), base, principal=principal, role=role, timeout=timeout)
     _print(done, json)
 
@@ -150,7 +150,7 @@ def query(
 ) -> None:
     """Ask a SPARQL query."""
     over = ("urn:x-treadle:union",) if union else ()
-    with session.opened(session.settings(config, database, set_)) as opened:
+    with indexed(session.settings(config, database, set_)) as opened:
         found = opened.graph.query(
             text_of(text), base=base, default_graphs=over, principal=principal, role=role, timeout=timeout
         )
@@ -186,7 +186,7 @@ def export(
 ) -> None:
     """Write the whole dataset as N-Quads or TriG, or one graph; the state of one moment."""
     chosen = format_of(target, format) if format or target else ("nquads" if graph is None else "turtle")
-    with session.opened(session.settings(config, database, set_)) as opened:
+    with indexed(session.settings(config, database, set_)) as opened:
         text = opened.graph.export(chosen, graph, principal=principal, role=role, timeout=3_600.0)
     if target is not None:
         target.write_text(text, encoding="utf-8")

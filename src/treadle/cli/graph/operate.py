@@ -12,7 +12,7 @@ import typer
 from treadle import registry
 from treadle.access.caller import Caller
 from treadle.cli import options, screen, session
-from treadle.cli.graph.common import told
+from treadle.cli.graph.common import indexed, told
 from treadle.cli.verbs import examples
 from treadle.config import Config
 from treadle.errors import ConfigError, InvalidInput
@@ -50,7 +50,7 @@ def doctor(
     debug: options.Debug = False,
 ) -> int:
     """Say what stands in the way of enrollment, and what is odd. Exit code 1 where something blocks."""
-    with session.opened(session.settings(config, database, set_)) as opened:
+    with indexed(session.settings(config, database, set_)) as opened:
         findings = opened.graph.doctor()
         enabled = opened.graph.capabilities()["processing"] == "enabled"
     if json:
@@ -114,7 +114,7 @@ def migrate(
         unsigned=frozenset(_iri(run, "--accept-unsigned") for run in accept_unsigned or ()),
     )
     wanted = session.settings(config, database, set_)
-    with session.opened(wanted) as opened:
+    with indexed(wanted) as opened:
         found, tx, kept = opened.graph.plan_migration(answers), None, None
         if apply and not found.blocked:
             kept = registry.load("portability").backup_path(_file(wanted), backup or "")
@@ -193,7 +193,7 @@ def enroll(
     debug: options.Debug = False,
 ) -> None:
     """Switch workflow processing on, as enforce_workflows = true does when a process opens the database."""
-    with session.opened(session.settings(config, database, set_)) as opened:
+    with indexed(session.settings(config, database, set_)) as opened:
         done = opened.graph.enroll(principal=principal, role=role)
     if json:
         screen.out_json({"commit": done.number or None, "enrollment": done.enrollment.to_fields()})
@@ -213,7 +213,7 @@ def disenroll(
     debug: options.Debug = False,
 ) -> None:
     """Switch workflow processing and verification off; logged. There is no way over HTTP."""
-    with session.opened(session.settings(config, database, set_)) as opened:
+    with indexed(session.settings(config, database, set_)) as opened:
         number = opened.graph.disenroll(principal=principal, role=role)
     if json:
         screen.out_json({"commit": number or None})
@@ -275,7 +275,7 @@ def archive(
     """
     runs: list[Resource] | None = None if run is None else [_iri(one, "--run") for one in run]
     plans = [_iri(one, "--plan") for one in plan or ()]
-    with session.opened(session.settings(config, database, set_)) as opened:
+    with indexed(session.settings(config, database, set_)) as opened:
         planned, done = opened.graph.archive(target, runs, plans, principal=principal, role=role)
     if json:
         kept = [{"entity": str(entity), "why": why} for entity, _, why in planned.kept]

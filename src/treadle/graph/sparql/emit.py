@@ -38,6 +38,7 @@ _SHOWN_CHOICES: Final = 6
 _CLASS: Final = re.compile(r"\[(?:[^\]']|'[^']*')*\]")
 _FUNCTION: Final = re.compile(r"<[^<>]+>")
 _NOT_OFFERED: Final = frozenset(("<unreported>", "LATERAL", "SERVICE", '"{|"', '"~"', '"<<"', '"<<("'))
+_SIMPLE: Final = {value: f" {value}" for value in "{}[].,;"}
 _CHOICE: Final = re.compile(r'"(?:\\.|[^"\\])*"|[^,]+')
 
 
@@ -86,13 +87,23 @@ class Emitter:
 
     def span(self, start: int, end: int, scope: Scope) -> None:
         """Adds the tokens from index `start` to before `end`, with names resolved in `scope`."""
-        index = start
+        index, length = start, self._length
+        add, mark, tokens, source = self._parts.append, self._marks.append, self._tokens, self._source
         while index < end:
-            token = self._tokens[index]
-            self._marks.append((self._length, token.start))
-            text, taken = self._piece(token, index, scope)
-            self.raw(text if self._glued(token, index) else " " + text)
+            token = tokens[index]
+            kind, value, place = token
+            mark((length, place))
+            if kind == IRIREF:
+                text, taken = f" <{scope.iri(source, token)}>", 1
+            elif kind == PUNCT and value in _SIMPLE:
+                text, taken = _SIMPLE[value], 1
+            else:
+                text, taken = self._piece(token, index, scope)
+                text = text if self._glued(token, index) else " " + text
+            add(text)
+            length += len(text)
             index += taken
+        self._length = length
 
     def _glued(self, token: Token, index: int) -> bool:
         """Whether a token stands close to the one before it: parts of a literal, a function's arguments.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
@@ -50,8 +50,7 @@ Slot: TypeAlias = IRI | Literal | BlankNode | Var | Fresh
 GraphSlot: TypeAlias = IRI | Var | None
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """One statement of a template."""
 
     s: Slot
@@ -62,7 +61,7 @@ class Pattern:
     @property
     def slots(self) -> tuple[Slot | None, ...]:
         """Subject, predicate, object, graph."""
-        return (self.s, self.p, self.o, self.g)
+        return self
 
 
 Template: TypeAlias = tuple[Pattern, ...]
@@ -70,6 +69,7 @@ Template: TypeAlias = tuple[Pattern, ...]
 _NOTHING: Final = "nothing"
 _VARIABLE: Final = "v:"
 _KINDS: Final = frozenset((IRIREF, NAME, VAR, BLANK, STRING, LANG, NUMBER))
+_PLAIN: Final = frozenset((IRIREF, NAME, STRING))
 _WORDS: Final = frozenset(("a", "TRUE", "FALSE"))
 _PUNCTUATION: Final = frozenset("()[].,;") | {"^^"}
 
@@ -221,6 +221,8 @@ class TemplateReader:
         tokens = self._tokens[start : end + 1]  # with what ends them, for its place
         for at, token in enumerate(tokens[:-1]):
             kind = token.kind
+            if kind in _PLAIN:
+                continue
             if kind == VAR:
                 if type(self._bindings.get(token.value)) in (type(None), BlankNode):
                     value = f"{self._prefix}{_VARIABLE}{token.value}"

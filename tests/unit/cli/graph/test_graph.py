@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from tests.support.server import serving
 from tests.support.sparql_server import GraphServer, graph_database
 from tests.support.workflows import Release
 from tests.unit.cli.conftest import Call, Done
+from treadle.cli.graph import common
+from treadle.graph import dataset
 from treadle.graph.signatures import public_key_of
 
 PLAN, RUN = "http://example.org/plans/release", "http://example.org/runs/42"
@@ -52,6 +55,23 @@ def enrolled(call: Call, tmp_path: Path) -> Path:
     good(call(*DEFINE))
     good(call("graph", "start", RUN, PLAN))
     return tmp_path
+
+
+def test_a_large_graph_shows_how_far_its_index_is(
+    call: Call, enrolled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[tuple[int, int]] = []
+
+    @contextmanager
+    def recorded(what: str) -> Iterator[Any]:
+        yield lambda done, whole: steps.append((done, whole))
+
+    monkeypatch.setattr(common, "progress", recorded)
+    good(call("graph", "status", RUN))
+    assert steps == []
+    monkeypatch.setattr(dataset, "_BATCH", 10)
+    good(call("graph", "query", "ASK {}"))
+    assert [done for done, _ in steps][:2] == [10, 20] and steps[-1][0] == steps[-1][1] > 20
 
 
 def test_a_run_from_plan_to_offline_verification(call: Call, enrolled: Path) -> None:
