@@ -6,6 +6,7 @@ fields, lease owners and fencing tokens are masked unless the caller also has `a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -37,12 +38,16 @@ SCANNED: Final = 20_000
 LONGEST: Final = 18
 """Digits of a record's number: what is longer may not fit a store's integers, and no log is so long."""
 
+KIND: Final = r"^[a-z][a-z_-]{0,39}$"
+SUBJECT: Final = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*$"
+
 
 async def log(call: Call) -> Answer:
     """A page of the log; `next` is what to give as `from` for the page after it, or null."""
     given = call.query(PARAMETERS)
     first, last = _number(given, "from", 1), _number(given, "to", None)
     limit = _number(given, "limit", limits.LOG_PAGE) or 1
+    kinds, about = _kinds(given), _about(given)
     of, key = given.get("of", []), given.get("key", [])
     if bool(of) != bool(key) or len(of) > 1:
         raise InvalidInput("name a row by of=ENTITY and key=… for each of its key's fields", path="query")
@@ -53,8 +58,7 @@ async def log(call: Call) -> Answer:
         row = (of[0], _key(state, of[0], key)) if of else None
         unmasked = state.roles.permits(caller, "admin")
         found = entries(call.service.engine, first or 1, last, row, unmasked=unmasked)
-        wanted = Wanted(frozenset(given.get("kind", ())), given.get("about", [None])[-1])
-        return _page(found, wanted, min(limit, limits.LOG_PAGE), follows=row is None)
+        return _page(found, Wanted(kinds, about), min(limit, limits.LOG_PAGE), follows=row is None)
 
     return Answer(200, await call.read(read, "audit"))
 
@@ -118,6 +122,23 @@ def _number(given: dict[str, list[str]], name: str, default: int | None) -> int 
     return int(text)
 
 
+def _kinds(given: dict[str, list[str]]) -> frozenset[str]:
+    kinds = given.get("kind", [])
+    for one in kinds:
+        if not re.fullmatch(KIND, one):
+            raise InvalidInput("write the kind of a record, such as command or refusal", path="kind")
+    return frozenset(kinds)
+
+
+def _about(given: dict[str, list[str]]) -> str | None:
+    values = given.get("about")
+    if not values:
+        return None
+    if not re.fullmatch(SUBJECT, values[-1]):
+        raise InvalidInput("write an absolute IRI, such as http://example.org/run/1", path="about")
+    return values[-1]
+
+
 def _key(state: State, entity: str, words: list[str]) -> tuple[Any, ...]:
     """A row's key from words. Raises `UnknownName` and `InvalidInput`."""
     contract = state.require().contract
@@ -149,10 +170,10 @@ _NUMBER: Final[dict[str, Any]] = {"type": "integer", "minimum": 1, "maximum": 10
 def describe_log(described: openapi.Described) -> Iterator[Operation]:
     """The log, page by page."""
     schemas: dict[str, dict[str, Any]] = {
-        "of": {"type": "string"},
+        "of": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
         "key": {"type": "array", "items": {"type": "string"}},
-        "kind": {"type": "array", "items": {"type": "string"}},
-        "about": {"type": "string"},
+        "kind": {"type": "array", "items": {"type": "string", "pattern": KIND}},
+        "about": {"type": "string", "pattern": SUBJECT},
     }
     parameters = [
         openapi.parameter(name, "query", schemas.get(name, _NUMBER), text)
