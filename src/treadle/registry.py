@@ -26,6 +26,8 @@ PARTS: Final = {
     "recall": "treadle.engine.recall",
     "record": "treadle.model.record",
     "streams": "treadle.streams",
+    "streams.events": "treadle.streams.events",
+    "client.working": "treadle.client.working",
     "bindings": "treadle.bindings",
     "client": "treadle.client.remote",
     "client.interface": "treadle.client.interface",

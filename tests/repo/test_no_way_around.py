@@ -208,7 +208,7 @@ def test_what_passes_a_gate_is_in_the_log_under_its_principal(gate: type[Job], d
 
 READS = {
     "GET /v1/log", "GET /v1/log/{number}", "GET /v1/why/{row:path}", "GET /v1/why", "GET /v1/contract",
-    "GET /v1/contract/interface",
+    "GET /v1/contract/interface", "GET /v1/contract/skeleton", "POST /v1/receipts/{command}",
     "GET /v1/workflows", "GET /v1/workflows/{name}", "POST /v1/queries/{name}", "GET /health", "GET /ready",
     "GET /version",
     "GET /metrics", "GET /openapi.json", "GET /docs", "GET /query", "POST /query", "GET /sparql",
@@ -229,7 +229,8 @@ WATCHER = "/v1/streams/ItemAdded/watcher"
 ADDRESSES = {"/rdf-graph-store": "/rdf-graph-store?default", "/query": "/query?query=ASK%7B%7D",
              "/v1/why/{row:path}": f"/v1/why/Item/{DEPOT}/{DEPOT}",
              "/v1/why": f"/v1/why?run={Release().run.value}",
-             "/v1/streams/{event}/{consumer}/dead-letters": f"{WATCHER}/dead-letters"}  # fmt: skip
+             "/v1/streams/{event}/{consumer}/dead-letters": f"{WATCHER}/dead-letters",
+             "/v1/receipts/{command}": "/v1/receipts/AddItem"}  # fmt: skip
 LINES = {"content-type": "application/jsonl"}
 ADD_ITEM = {"name": "AddItem", "arguments": item(9)}
 TOOL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ADD_ITEM}
@@ -359,6 +360,8 @@ def test_a_route_that_reads_writes_nothing(route: str, db: Database) -> None:
     address = ADDRESSES.get(path) or ("/v1/workflows/Life" if "workflows/" in path else path.format(**PLACES))
     if route == "POST /query":
         address, body = path, {"content": b"query=ASK%7B%7D", "headers": FORM}
+    if route == "POST /v1/receipts/{command}":
+        body["content"] = b'{"keys": ["one"]}'
     answer = ask(db, token, method, address, **(body if method == "POST" else {}))
     assert answer.status_code == 200 and db.head == before
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 
@@ -18,6 +18,10 @@ from treadle.errors import InvalidInput, TreadleError
 from treadle.history import Entry
 from treadle.model.showing import plain_json
 from treadle.queries.page import Page
+from treadle.registry import load
+
+if TYPE_CHECKING:
+    from treadle.client.working import Working
 
 ATTEMPTS: Final = 5
 TIMEOUT: Final = 30.0
@@ -176,6 +180,11 @@ class Remote:
             if page.next is None:
                 return
             after, at_least = page.next, page.commit
+
+    def working(self) -> Working:
+        """This database as `treadle.Worker` sees it: `worker.run(remote)` works on it over HTTP."""
+        found: Working = load("client.working").Working(self, self._http, self._calls)
+        return found
 
     def log(
         self, first: int = 1, last: int | None = None, *, of: tuple[str, Sequence[Any]] | None = None

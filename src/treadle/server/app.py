@@ -23,6 +23,7 @@ GROUPS: Final = (
     "treadle.server.lines",
     "treadle.server.named",
     "treadle.server.streams",
+    "treadle.server.working",
     "treadle.server.history",
     "treadle.server.why",
     "treadle.server.contract",

@@ -19,6 +19,8 @@ from treadle.server.call import Call, Gone, preferences
 from treadle.server.commands import APPLIED
 from treadle.server.endpoint import Endpoint
 from treadle.streams import Consumer, Streams, Tail
+from treadle.streams.events import contracts_of
+from treadle.streams.jobs import Pulled
 from treadle.text import nearest
 
 HEARTBEAT: Final = 15.0
@@ -33,8 +35,9 @@ REPLAY: Final = ("partition", "ids", "dry_run")
 
 async def pull(call: Call) -> Answer:
     """The next events for a consumer; waits for the first one where `wait` says so."""
-    body = await _body(call, ("partition", "limit", "lease", "wait", "strict", "start"))
+    body = await _body(call, ("partition", "limit", "lease", "wait", "strict", "start", "contracts"))
     consumer = _consumer(call, body)
+    flag(body, "contracts")
     wanted = consumer.wanted(body.get("limit", 64), body.get("lease", 60), body.get("strict", False))
     loop = asyncio.get_running_loop()
     until = loop.time() + consumer.waiting(body.get("wait", 0))
@@ -42,7 +45,7 @@ async def pull(call: Call) -> Answer:
         if await call.service.query_thread(lambda: consumer.ready(wanted)):
             pulled = await _run(call, consumer.pull_job(wanted))
             if pulled.given:
-                return await _deliveries(call, consumer, pulled)
+                return await _deliveries(call, consumer, pulled, flag(body, "contracts"))
         left = until - loop.time()
         if left <= 0 or call.service.draining:
             break
@@ -50,14 +53,28 @@ async def pull(call: Call) -> Answer:
     return json_answer({"deliveries": [], "history": call.service.engine.state.history})
 
 
-async def _deliveries(call: Call, consumer: Consumer, pulled: Any) -> Answer:
+async def _deliveries(call: Call, consumer: Consumer, pulled: Pulled, contracts: bool) -> Answer:
     strings = preferences(call.headers.get(b"prefer", b"")).get("integers") == "string"
 
     def shown() -> bytes:
-        found = [one.to_json(integers_as_strings=strings) for one in consumer.deliveries(pulled)]
+        deliveries = consumer.deliveries(pulled)
+        found = [one.to_json(integers_as_strings=strings) for one in deliveries]
+        if contracts:
+            with call.service.engine.store.read() as tx:
+                emitted = contracts_of(tx, [one.commit for one in deliveries])
+            for one, body in zip(deliveries, found, strict=True):
+                body["contract"] = emitted[one.commit].hex() if one.commit in emitted else None
         return msgspec.json.encode({"deliveries": found, "history": pulled.history})
 
     return Answer(200, await call.service.thread(shown), headers=APPLIED if strings else ())
+
+
+def flag(body: Mapping[str, Any], name: str) -> bool:
+    """A member that is true or false; false where it is absent."""
+    value = body.get(name, False)
+    if not isinstance(value, bool):
+        raise InvalidInput("write true or false", path=name)
+    return value
 
 
 async def ack(call: Call) -> Answer:
@@ -169,11 +186,9 @@ async def drop(call: Call) -> Answer:
 
 async def _about_letters(call: Call, act: str) -> Answer:
     body = await _body(call, REPLAY)
-    ids, dry_run = body.get("ids"), body.get("dry_run", False)
+    ids, dry_run = body.get("ids"), flag(body, "dry_run")
     if ids is not None and not (isinstance(ids, list) and all(isinstance(one, str) for one in ids)):
         raise InvalidInput("must be a list of events' ids, or null for all", path="ids")
-    if not isinstance(dry_run, bool):
-        raise InvalidInput("write true or false", path="dry_run")
     do = getattr(Streams(call.service.engine, call.caller), act)
     event, consumer, partition = call.params["event"], call.params["consumer"], body.get("partition")
 

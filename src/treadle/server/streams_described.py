@@ -96,6 +96,7 @@ def pull(about: openapi.Described) -> Iterator[Operation]:
             "lease": {"type": "integer", "minimum": 5, "maximum": 900, "default": 60},
             "wait": {"type": "number", "minimum": 0, "maximum": 30, "default": 0},
             "strict": {"type": "boolean", "default": False},
+            "contracts": {"type": "boolean", "default": False},
             "start": {"anyOf": [{"enum": ["oldest", "newest"]}, {"type": "integer", "minimum": 0}]},
         }
     )

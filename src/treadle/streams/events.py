@@ -8,6 +8,7 @@ from typing import Any
 
 from treadle.engine.state import Deployed
 from treadle.errors import Denied, InvalidInput, UnknownName
+from treadle.model import record
 from treadle.model.contract import Event as Declaration
 from treadle.model.facts import Cells
 from treadle.model.values import datetime_of, timestamp_text
@@ -195,6 +196,17 @@ def times_of(tx: ReadTx, numbers: Iterable[int]) -> dict[int, int]:
     for number in set(numbers):
         for entry in tx.log(number, number):
             found[number] = entry.time
+    return found
+
+
+def contracts_of(tx: ReadTx, numbers: Iterable[int]) -> dict[int, bytes]:
+    """The identities of the contracts under which commits were made, by number, where they had one."""
+    found: dict[int, bytes] = {}
+    for number in set(numbers):
+        for entry in tx.log(number, number):
+            identity = record.decode(entry.data).contract
+            if identity is not None:
+                found[number] = identity
     return found
 
 

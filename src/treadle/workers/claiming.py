@@ -18,6 +18,10 @@ from treadle.workers.turn import Turn, business_key, claim_input, look_up
 
 CLAIM_SECONDS: Final = 5.0
 """How long a worker asks again for the answer to its claims before it leaves them to their leases."""
+REFUSALS: Final = 10_000
+"""Of so many rows that were refused is known how often."""
+REFUSED_SECONDS: Final = 1.0
+"""How long, at least, a row rests whose claim the contract refuses: each refusal is a record in the log."""
 SETTLED_SECONDS: Final = 60.0
 """How long an item rests here that comes again although its attempt is concluded."""
 
@@ -40,7 +44,7 @@ class Claiming:
         self._client = client
         self._plan = plan
         self._caps = caps
-        self._refusals: dict[Key, int] = {}
+        self._refusals: dict[Key, tuple[int, int]] = {}
 
     def claim(self, items: Sequence[Item]) -> list[Won]:
         """Claim items in one batch; the turns of those that were won.
@@ -57,10 +61,13 @@ class Claiming:
             raise
         self._settings.counters.add("capped", len(capped))
         self._give_back(capped)
-        return self._claim(admitted, links) if admitted else []
+        return self._claim([item for item in admitted if item.key in links], admitted, links)
 
     def _links(self, items: Sequence[Item]) -> dict[Key, int | None]:
-        """For each item the number of its attempt's next try, or None where the attempt is concluded."""
+        """For each item the number of its attempt's next try, or None where the attempt is concluded.
+
+        Without those that were concluded after they were selected: their rows are others by now.
+        """
         if not items:
             return {}
         finish = self._plan.finish.name
@@ -69,17 +76,24 @@ class Claiming:
         for item, first in zip(items, firsts, strict=True):
             if first is None:
                 links[item.key] = 1
-            else:
-                done, link = look_up(self._client, item.attempt, finish)
-                links[item.key] = None if done is not None else link
+                continue
+            done, link = look_up(self._client, item.attempt, finish)
+            if done is None:
+                links[item.key] = link
+            elif item.page is None or done.commit <= item.page:
+                links[item.key] = None
         return links
 
-    def _claim(self, items: Sequence[Item], links: Mapping[Key, int | None]) -> list[Won]:
+    def _claim(
+        self, items: Sequence[Item], taken: Sequence[Item], links: Mapping[Key, int | None]
+    ) -> list[Won]:
+        """Claim `items`: what is left of those `taken` from the source."""
         counters, began = self._settings.counters, self._settings.pace.now()
         with self._settings.hooks.span("claim", {"count": len(items)}):
             answers = self._answers(items)
         won: list[tuple[Item, Answer]] = []
-        lost: list[Item] = []
+        refused: list[tuple[Item, Answer]] = []
+        lost = [item for item in taken if item.key not in links]
         trouble: TreadleError | None = None
         for item, answer in zip(items, answers, strict=True):
             if isinstance(answer, KeyReused):
@@ -89,12 +103,17 @@ class Claiming:
                 self._give_back([item])
             elif answer.ok:
                 won.append((item, answer))
-            elif not self._set_aside(item, answer, concluded=links[item.key] is None):
+            elif answer.outcome in self._plan.claim.faster and links[item.key] is not None:
                 lost.append(item)
+            else:
+                refused.append((item, answer))
         counters.add("claims_tried", len(items))
         counters.add("claims_won", len(won))
         counters.add("claims_lost", len(lost))
-        self._source.lost(lost, len(items))
+        changed = [item for item, _ in refused if links[item.key] is not None and self._times(item) == 1]
+        self._source.lost(lost, len(taken), len(changed))
+        for item, answer in refused:
+            self._set_aside(item, answer, concluded=links[item.key] is None)
         turns = self._turns(won, links, began)
         if trouble is not None and not turns:
             raise trouble
@@ -116,22 +135,28 @@ class Claiming:
                 pause = min(2 * pause, 1.0)
         return answers
 
-    def _set_aside(self, item: Item, answer: Answer, *, concluded: bool) -> bool:
+    def _times(self, item: Item) -> int:
+        """How often, this time counted, the contract refused the claim of a row as it is."""
+        revision, times = self._refusals.pop(item.key, (item.revision, 0))
+        times = times + 1 if revision == item.revision else 1
+        self._refusals[item.key] = item.revision, times
+        if len(self._refusals) > REFUSALS:
+            del self._refusals[next(iter(self._refusals))]
+        return times
+
+    def _set_aside(self, item: Item, answer: Answer, *, concluded: bool) -> None:
         """Deal with an item whose claim failed for another reason than that somebody was faster."""
         claim = self._plan.claim
         if concluded or answer.outcome in claim.missing | self._settings.closed:
             settle(self._source, item)
-        elif answer.outcome in claim.stale | claim.taken:
-            return False
         elif answer.outcome in claim.misfit:
             raise ConfigError(
                 f"{claim.name} answered {answer.outcome}: lease={self._plan.seconds} does not fit"
             )
         else:  # the contract does not let anybody claim it as it is; that may pass
-            tries = self._refusals[item.key] = self._refusals.get(item.key, 0) + 1
-            delay = backoff(self._settings.backoff, tries, repr(item.key))
+            base = max(self._settings.backoff, REFUSED_SECONDS)
+            delay = backoff(base, self._refusals[item.key][1], repr(item.key))
             self._source.back(item, delay, failed=True, reason=f"{claim.name} answered {answer.outcome}")
-        return True
 
     def _turns(
         self, won: Sequence[tuple[Item, Answer]], links: Mapping[Key, int | None], began: float

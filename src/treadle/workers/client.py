@@ -106,6 +106,9 @@ class Client(Protocol):
     def named_query(self, name: str) -> Query:
         """A deployed query; raises `UnknownName`."""
 
+    def usable(self, names: Sequence[str]) -> Sequence[str]:
+        """Those of these commands that the caller may run."""
+
     def event_source(self, delivery: Any) -> bytes:
         """The identity (32 bytes) of the contract under which an event was emitted."""
 
@@ -169,14 +172,17 @@ class Embedded:
         query: Query = state.queries.get(name)
         return query
 
+    def usable(self, names: Sequence[str]) -> Sequence[str]:
+        state = self._engine.refresh()
+        found: list[str] = state.roles.allowed(self._acting.caller, names, "commands")
+        return found
+
     def event_source(self, delivery: Any) -> bytes:
-        record = load("record")
         with self._engine.store.read() as tx:
-            for entry in tx.log(delivery.commit, delivery.commit):
-                identity: bytes | None = record.decode(entry.data).contract
-                if identity is not None:
-                    return identity
-        raise InvalidInput("the commit that emitted this event is not in the log", path="event")
+            found: dict[int, bytes] = load("streams.events").contracts_of(tx, [delivery.commit])
+        if delivery.commit not in found:
+            raise InvalidInput("the commit that emitted this event is not in the log", path="event")
+        return found[delivery.commit]
 
     def now(self) -> int:
         with self._engine.store.read() as tx:
@@ -213,5 +219,8 @@ def client_of(on: Any) -> Client:
         raise InvalidInput(
             "say who the worker acts as: worker.run(db.acting_as('printer-service'))", path="principal"
         )
+    if hasattr(on, "working"):
+        remote: Client = on.working()
+        return remote
     client: Client = on if hasattr(on, "generation") else Embedded(on)
     return client

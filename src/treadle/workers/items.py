@@ -20,7 +20,7 @@ class Item:
 
     `key` and `row` hold Python values, `row` by name; `revision` is the one observed. `ordinal` counts the
     source's deliveries of it, `observed` is what else tells this delivery apart. `attempts` are the claims
-    before this one, None where the row does not say.
+    before this one, None where the row does not say. `page` is the commit of the query's page that has it.
     """
 
     key: Key
@@ -31,6 +31,7 @@ class Item:
     observed: tuple[int, ...]
     attempts: int | None = None
     delivery: Delivered | None = None
+    page: int | None = None
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -58,8 +59,11 @@ class Source(Protocol):
     def take(self, count: int, busy: frozenset[Key]) -> Sequence[Item]:
         """Up to `count` items to try now, none of them busy here; none where there is nothing to do."""
 
-    def lost(self, items: Sequence[Item], tried: int) -> None:
-        """Of `tried` items that were claimed together, these went to somebody else."""
+    def lost(self, items: Sequence[Item], tried: int, changed: int) -> None:
+        """Of `tried` items that were taken together, these went to somebody else.
+
+        So many more turned out to be no longer what they were when they were selected.
+        """
 
     def done(self, item: Item) -> None:
         """The item's attempt is concluded."""

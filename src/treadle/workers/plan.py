@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Final, NamedTuple
 
 from treadle.errors import ConfigError, InvalidInput
@@ -101,12 +101,16 @@ class Plan(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """What a worker brings to its commands: types of what a row gives, own values, its id and lease."""
+    """What a worker brings to its commands: types of what a row gives, own values, its id and lease.
+
+    `usable` are the commands that its role allows, of which it may take one that it was not told of.
+    """
 
     types: Mapping[str, Type]
     values: Mapping[str, Any]
     owner: uuid.UUID
     seconds: int
+    usable: Container[str]
 
 
 def fit(contract: Contract, leased: Leased, names: Names, worth: Worth) -> Plan:
@@ -129,10 +133,10 @@ def fit(contract: Contract, leased: Leased, names: Names, worth: Worth) -> Plan:
     _check_inputs(claim, worth.types, worth.values)
     finish = step(contract, names.finish, leased, HELD)
     _check_values(finish, worth.values, codec)
-    release = names.release or found_step(contract, leased, "release")
+    release = names.release or found_step(contract, leased, "release", worth.usable)
     if release is None and not finish.releases:
-        without = f"command {names.finish} does not end the lease, and none of the contract only releases it"
-        raise ConfigError(f"{without}; name one: release='…'")
+        without = f"command {names.finish} does not end the lease"
+        raise ConfigError(f"{without}, and no usable command only releases it; name one: release='…'")
     return Plan(
         contract=contract,
         leased=leased,
@@ -140,7 +144,7 @@ def fit(contract: Contract, leased: Leased, names: Names, worth: Worth) -> Plan:
         finish=finish,
         start=fitted(names.start, HELD, {}),
         release=fitted(release, ("release",), {}),
-        renew=fitted(names.renew or found_step(contract, leased, "renew"), ("renew",), {}),
+        renew=fitted(names.renew or found_step(contract, leased, "renew", worth.usable), ("renew",), {}),
         retry=fitted(names.retry, HELD, OFFERED),
         dead_letter=fitted(names.dead_letter, HELD, OFFERED),
         token=_token(claim, leased.lease),

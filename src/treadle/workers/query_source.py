@@ -146,6 +146,7 @@ class QuerySource:
                 # commit of the page tells the next claim of it from this one.
                 observed=(revision, page.commit),
                 attempts=row[columns.attempts] if columns.attempts is not None else None,
+                page=page.commit,
             )
 
     def _attempt(self, key: Key, row: Mapping[str, Any]) -> Attempt:
@@ -159,7 +160,7 @@ class QuerySource:
             target=tuple(component(part) for part in key),
         )
 
-    def lost(self, items: Sequence[Item], tried: int) -> None:
+    def lost(self, items: Sequence[Item], tried: int, changed: int) -> None:
         now = self._client.now()
         for item in items:
             revision, times = self._losses.get(item.key, (0, 0))
@@ -167,7 +168,7 @@ class QuerySource:
             self._losses[item.key] = (item.revision, times)
             # A row that nobody changed meanwhile is held, and its page did not say how long.
             self._resting[item.key] = now + min(2 ** (times - 1), 64) * SECOND
-        if len(items) > tried * _CROWDED:
+        if len(items) + changed > tried * _CROWDED:
             self._window = min(_SPREAD * self._window + tried, PAGE_ROWS)
             self._page, self._cursor = [], None
         elif tried:

@@ -60,7 +60,8 @@ class Running:
         contract = self._client.contract()
         leased = leased_by(contract, settings.names.claim)
         types = self._source.bind(self._client, leased, settings.name)
-        worth = Worth(types, settings.values, self._owner, settings.lease)
+        usable = self._client.usable([one.name for one in contract.commands])
+        worth = Worth(types, settings.values, self._owner, settings.lease, frozenset(usable))
         self._plan: Plan = fit(contract, leased, settings.names, worth)
         unknown = sorted(settings.closed - {one.name for one in self._plan.claim.command.outcomes})
         if unknown:

@@ -6,7 +6,7 @@ provided is an error when the worker starts, not in the middle of the night.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from treadle.errors import ConfigError
@@ -71,6 +71,11 @@ class Step(NamedTuple):
     def lost(self) -> frozenset[str]:
         """Outcomes that say that the worker's evidence does not hold (any more)."""
         return self.stale | self.unowned | self.missing
+
+    @property
+    def faster(self) -> frozenset[str]:
+        """Outcomes of a claim that say that somebody else came first."""
+        return self.stale | self.taken
 
     @property
     def releases(self) -> bool:
@@ -210,14 +215,14 @@ def _assign(evidence: dict[str, Evidence], command: Command, name: str | None, r
         )
 
 
-def found_step(contract: Contract, leased: Leased, op: str) -> str | None:
-    """The one command of the contract that only does `op` on this lease; None where there is none.
+def found_step(contract: Contract, leased: Leased, op: str, usable: Container[str]) -> str | None:
+    """The one usable command of the contract that only does `op` on this lease; None where there is none.
 
     Raises `ConfigError` where there are several, so that the worker names one.
     """
     names = []
     for command in contract.commands:
-        effects = list(lease_effects(command))
+        effects = list(lease_effects(command)) if command.name in usable else []
         mine = [one for one in effects if one.op == op and one.workflow == leased.workflow.name]
         if mine and len(effects) == 1 and command.loop is None and _only_lease(command):
             names.append(command.name)

@@ -160,7 +160,7 @@ class StreamSource:
             known = self._contracts[delivery.commit] = self._client.event_source(delivery)
         return known
 
-    def lost(self, items: Sequence[Item], tried: int) -> None:
+    def lost(self, items: Sequence[Item], tried: int, changed: int) -> None:
         for item in items:
             self.back(item, BUSY_SECONDS, failed=False)
 

@@ -65,7 +65,7 @@ def test_commands_that_are_found_by_themselves(db) -> None:
     leased = leased_by(contract, "Claim")
     types = {field.name: field.type for field in leased.entity.members}
     names = worker(start=None, dead_letter=None).settings.names
-    plan = fit(contract, leased, names, Worth(types, {}, client.fresh_id(), 60))
+    plan = fit(contract, leased, names, Worth(types, {}, client.fresh_id(), 60, {"Renew", "Release"}))
     assert plan.renew is not None and plan.renew.name == "Renew"
     assert plan.release is not None and plan.release.name == "Release"
     assert plan.token.of({"job": {"token": 7}}) == 7

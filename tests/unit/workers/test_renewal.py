@@ -29,17 +29,17 @@ from treadle.workers import Turn, Worker
 
 
 def test_the_lease_is_renewed_while_the_handler_runs() -> None:
-    pace = FastTime(100)
+    pace = FastTime(60)  # a lease of half a second: a busy machine must not end it
     db = fast_jobs(pace)
     queue(db, [0])
 
     def work(row: Any, turn: Turn) -> None:
         first = turn.revision
-        pace.sleep(30)
+        pace.sleep(120)
         assert not turn.lost.is_set() and turn.revision > first
         turn.check()
 
-    made = Worker(work, name="w", **{**FULL, "lease": 6}, pace=pace)
+    made = Worker(work, name="w", **{**FULL, "lease": 30}, pace=pace)
     run(made, db)
     assert states(db, [0]) == {"Done": 1}
     assert made.counters["renewed"] >= 5 and made.counters["lost"] == 0
@@ -48,10 +48,10 @@ def test_the_lease_is_renewed_while_the_handler_runs() -> None:
 
 
 def test_a_stream_holds_the_event_as_long_as_the_row() -> None:
-    pace = FastTime(100)
+    pace = FastTime(60)
     db = fast_jobs(pace)
     queue(db, [0])
-    made = Worker(lambda row, turn: pace.sleep(30), name="w", **EVENTS, lease=6, pace=pace)
+    made = Worker(lambda row, turn: pace.sleep(120), name="w", **EVENTS, lease=30, pace=pace)
     run(made, db)
     assert states(db, [0]) == {"Done": 1}
     consumer = db.streams().consumers()[0]

@@ -28,7 +28,7 @@ from tests.support.jobs import (
 )
 from tests.support.pace import FastTime
 from treadle.access.roles import Role
-from treadle.errors import Denied
+from treadle.errors import ConfigError, Denied
 from treadle.store.memory import MemoryStore
 from treadle.workers import Cap, Hooks, Turn, Worker
 
@@ -92,8 +92,11 @@ def test_a_worker_whose_role_is_taken_away_says_so(db) -> None:
     queue(db, [0])
     with pytest.raises(Denied):
         run(Worker(lambda row, turn: None, name="w", **FULL), db, role="worker")
-    deploy(db, [Role("worker", queries=WORKER_ROLE.queries)])
+    deploy(db, [Role("worker", commands=("Renew", "Release"), queries=WORKER_ROLE.queries)])
     with pytest.raises(Denied):
+        run(Worker(lambda row, turn: None, name="w", **FULL), db, role="worker")
+    deploy(db, [Role("worker", queries=WORKER_ROLE.queries)])
+    with pytest.raises(ConfigError, match="release="):
         run(Worker(lambda row, turn: None, name="w", **FULL), db, role="worker")
     assert states(db, [0]) == {"Waiting": 1}
 
@@ -101,7 +104,7 @@ def test_a_worker_whose_role_is_taken_away_says_so(db) -> None:
 def test_a_worker_waits_out_trouble_and_goes_on(db) -> None:
     pace = FastTime(200)
     queue(db, [0])
-    deploy(db, [Role("worker", queries=WORKER_ROLE.queries)])
+    deploy(db, [Role("worker", commands=("Renew", "Release"), queries=WORKER_ROLE.queries)])
     made = Worker(lambda row, turn: None, name="w", **FULL, pace=pace)
     thread = threading.Thread(target=made.run, args=(service(db, "worker"),))
     thread.start()

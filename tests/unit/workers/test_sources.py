@@ -12,7 +12,9 @@ from tests.support.engines import START
 from tests.support.jobs import (
     EVENTS,
     FULL,
+    QUERIES,
     SHOP,
+    SOURCE,
     TURN,
     advance,
     hold,
@@ -160,6 +162,31 @@ def test_many_workers_do_everything_once(db) -> None:
     run(made[0], db)
     assert sorted(done) == list(range(60))
     assert outcomes(db, "Finish") == {"Finished": 60}
+
+
+@pytest.mark.parametrize("name", ["w", "another"])
+def test_a_page_whose_rows_somebody_else_did_is_read_again(db, name) -> None:
+    """One claim at the most finds out: those who are late must not try row after row of an old page."""
+    queue(db, range(50))
+    other = Worker(lambda row, turn: None, name=name, **FULL, concurrency=8)
+    made = Worker(lambda row, turn: other.run(service(db), until_idle=True), name="w", **FULL)
+    run(made, db)
+    assert made.counters["claims_won"] == 1 and other.counters["claims_won"] == 49
+    assert made.counters["claims_tried"] == (1 if name == "w" else 2)
+    assert outcomes(db, "Finish") == {"Finished": 50}
+
+
+def test_rows_that_the_contract_refuses_are_told_from_those_that_changed(db) -> None:
+    """They are refused once each, and the page is not read again for ever on their account."""
+    done = QUERIES.replace("OpenJobs", "DoneJobs").replace(
+        "in (JobState.Waiting, JobState.Running)", "== JobState.Done"
+    )
+    queue(db, range(40))
+    run(Worker(lambda row, turn: None, name="first", **FULL, concurrency=8), db)
+    db.deploy(SOURCE, queries=done)
+    options = {**TURN, "query": "DoneJobs", "parameters": {"shop": SHOP}}
+    made = run(Worker(lambda row, turn: pytest.fail("it is done"), name="second", **options), db)
+    assert made.counters["claims_tried"] == 40 and made.counters["pages"] <= 42
 
 
 @pytest.mark.parametrize("closed", [(), ("Closed",)])
