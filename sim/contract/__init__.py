@@ -1,15 +1,14 @@
 """Clients of one contract on a disk that fails: commands, leases, lost answers, crashes, deployments.
 
-script     what happens, drawn from a seed: a list of steps that can be cut down and still be run
-world      one database file on a disk that can fail, its handles, its clock, and what clients know
-actions    what each step does to the world
-checkers   what must hold of what was seen; they know nothing of faults
-story      a failing history in words
+world    one database file on a disk that can fail, its handles, its clock
+acting   what happens to the world in a step: a client talks, the clock moves, the disk or the power fails
+run      from an empty disk to the verdict
+
+Clients, rules and verdict are those of `sim.jobs`.
 """
 
-from sim.contract.run import run
-from sim.contract.script import draw
-from sim.contract.story import tell
+from sim.contract.run import draw, run
+from sim.jobs.story import tell
 from sim.scenario import Scenario
 
 SCENARIO = Scenario(draw, run, tell)

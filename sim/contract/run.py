@@ -1,40 +1,45 @@
-"""Running a script: from an empty disk to the verdict of the checkers."""
+"""Running a script: from an empty disk to the verdict."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-from sim.contract.actions import act
-from sim.contract.checkers import check
-from sim.contract.script import Step
+from sim.contract.acting import act
 from sim.contract.world import World
+from sim.jobs.script import WEIGHTS, Step
+from sim.jobs.script import draw as drawn
+from sim.jobs.verdict import Jury
 from sim.scenario import Broken, Result, folder
 from treadle.errors import TreadleError
 
-CHECK_EVERY = 60
+CHECK_EVERY: Final = 60
+
+
+def draw(seed: int, length: int) -> list[Step]:
+    """The script of a seed."""
+    return drawn(seed, length, {**WEIGHTS, "power": 1, "disk": 2})
 
 
 def run(seed: int, script: Sequence[Step]) -> Result:
-    """Run a script in a new world. The checkers look now and then, and at the end."""
+    """Run a script in a new world. The jury looks now and then, and at the end."""
     with tempfile.TemporaryDirectory(prefix="treadle-sim-", dir=folder()) as place:
         world = World(Path(place), seed)
-        done = records = 0
+        jury = Jury(world.clients)
+        done, broken = 0, None
         try:
             for done, step in enumerate(script, start=1):
-                try:
-                    act(world, step)
-                except TreadleError:
-                    continue  # a handle that could not be opened: the client comes back later
+                act(world, step)
                 if done % CHECK_EVERY == 0:
-                    records = check(world)
+                    jury.now_and_then(world.handle(0))
             world.disk.repair()
-            records = check(world)
-        except Broken as broken:
-            return Result(records, world.faults, str(broken), done)
+            jury.finally_(world.handle(0))
+        except Broken as error:
+            broken = str(error)
         except TreadleError as error:
-            return Result(records, world.faults, f"cannot be read any more: {error.code}: {error}", done)
+            broken = f"cannot be read any more: {error.code}: {error}"
         finally:
             world.close()
-        return Result(records, world.faults, None, done)
+        return Result(len(jury.log.entries), dict(world.faults), broken, done)

@@ -1,79 +1,39 @@
-"""The world of a run: one file on a disk that can fail, several handles on it, and what clients know."""
+"""The world of a run: one file on a disk that can fail, several handles on it, and a clock."""
 
 from __future__ import annotations
 
 import random
-import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from sim.contract.script import HANDLES, WORKERS
+from sim.jobs.asking import QUERIES, SOURCE, Reply, failure, serve
+from sim.jobs.clients import Ask, Clients, Talk
+from sim.jobs.script import HANDLES
 from tests.faults.vfs import Fault, FaultyDisk, Keep, Kind
 from treadle.database import Database
 from treadle.engine.core import Engine
-from treadle.engine.receipt import Receipt
-from treadle.errors import OutcomeUnknown, TreadleError
+from treadle.errors import TreadleError
 from treadle.store.ids import SystemIds
 from treadle.store.sqlite import open_database
 from treadle.testing import ManualClock
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
-YARD: Final = uuid.UUID(int=0xCAFE)
-SOURCE: Final = Path(__file__).with_name("jobs.riff").read_text()
-
-
-@dataclass
-class Sent:
-    """A request as a client sent it, and every answer that anyone heard to it."""
-
-    command: str
-    input: Mapping[str, Any]
-    answers: list[Receipt | TreadleError] = field(default_factory=list)
-
-
-@dataclass
-class Known:
-    """What a worker knows of a job: the revision and token that it saw last."""
-
-    seen: int = 1
-    token: int = 1
-
-
-@dataclass
-class Look:
-    """A row as it was read, and the last commit that had been acknowledged before."""
-
-    job: int
-    revision: int | None
-    commit: int | None
-    acknowledged: int
 
 
 class World:
-    """Everything that a step can touch. Clients remember what they sent until they hear an answer."""
+    """Everything that a step can touch."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.disk = FaultyDisk()
         self.path = folder / f"{seed}.db"
         self.clock = ManualClock(START)
-        self.sent: dict[str, Sent] = {}
-        self.unheard: list[str] = []
-        self.known: dict[tuple[int, int], Known] = {}
-        self.looks: list[Look] = []
-        self.holders: dict[int, int] = {}
-        self.acknowledged: dict[int, int] = {}
-        self.version = 1
-        self.faults: dict[str, int] = {}
+        self.clients = Clients()
+        self.faults: Counter[str] = Counter()
         self._ids = SystemIds(random.Random(seed).randbytes)
         self._handles: list[Database | None] = [None] * HANDLES
-        self._count = 0
-        self.handle(0).deploy(SOURCE)
-
-    def owner(self, worker: int) -> uuid.UUID:
-        return uuid.UUID(int=0xA0 + worker % WORKERS)
+        self.handle(0).deploy(SOURCE, queries=QUERIES)
 
     def handle(self, number: int) -> Database:
         """An open handle; it is opened again if a crash took it."""
@@ -89,6 +49,22 @@ class World:
             self._handles[place] = found
         return found
 
+    def converse(self, talk: Talk) -> None:
+        """Let a client talk to its end."""
+        reply = None
+        try:
+            while True:
+                reply = self._reply(talk.send(reply))
+        except StopIteration:
+            pass
+
+    def _reply(self, ask: Ask) -> Reply:
+        try:
+            db = self.handle(ask.handle)
+        except TreadleError as error:
+            return failure(error)  # it could not be opened: the client comes back later
+        return serve(db, ask.request)
+
     def drop(self, number: int) -> None:
         """A process ends without a word."""
         place = number % HANDLES
@@ -100,10 +76,10 @@ class World:
         """The disk will fail at its operation number `at` from now."""
         self.disk.arm(Fault(at, kind))
 
-    def mend(self) -> None:
+    def mend(self, kind: Kind) -> None:
         """The disk is well again; handles that it confused are opened anew."""
         if self.disk.fired:
-            self.faults["disk"] = self.faults.get("disk", 0) + 1
+            self.faults[f"disk {kind}"] += 1
             for number in range(HANDLES):
                 self.drop(number)
         self.disk.repair()
@@ -111,6 +87,7 @@ class World:
 
     def cut(self, keep: Keep) -> None:
         """The power goes: all processes end, and what was not flushed survives as `keep` says."""
+        self.faults["power"] += 1
         self.disk.break_now()
         for number in range(HANDLES):
             self.drop(number)
@@ -122,45 +99,10 @@ class World:
         self.disk.repair()
         for number in range(HANDLES):
             self.drop(number)
-        for leftover in self.path.parent.glob(self.path.name + "*"):
-            leftover.unlink()
-
-    def new_key(self) -> str:
-        self._count += 1
-        return f"key-{self._count}"
-
-    def send(self, key: str, handle: int, *, heard: bool = True) -> Receipt | TreadleError | None:
-        """Send a request that is in `sent`; None if its answer was lost."""
-        sent = self.sent[key]
-        try:
-            answer: Receipt | TreadleError = self.handle(handle).run(
-                sent.command, sent.input, principal="sim"
-            )
-        except TreadleError as error:
-            answer = error
-        return self.hear(key, answer, heard=heard)
-
-    def hear(self, key: str, answer: Receipt | TreadleError, *, heard: bool) -> Receipt | TreadleError | None:
-        """A client hears an answer, or it is lost on the way."""
-        settled = isinstance(answer, Receipt) or not isinstance(answer, OutcomeUnknown)
-        if not heard or not settled:
-            if key not in self.unheard:
-                self.unheard.append(key)
-            return None
-        self.sent[key].answers.append(answer)
-        if isinstance(answer, Receipt):
-            if key in self.unheard:
-                self.unheard.remove(key)
-            if answer.workflow_revisions:
-                job = self.sent[key].input["job"]
-                self.acknowledged[job] = max(self.acknowledged.get(job, 0), answer.commit)
-        return answer
 
     def advance(self, seconds: int) -> None:
         self.clock.advance(timedelta(seconds=seconds))
 
     def back(self, seconds: int) -> None:
-        self.clock.set(self.clock_now() - timedelta(seconds=seconds))
-
-    def clock_now(self) -> datetime:
-        return datetime.fromtimestamp(self.clock.now() / 1_000_000, UTC)
+        self.faults["clock back"] += 1
+        self.advance(-seconds)

@@ -6,24 +6,18 @@ from typing import Any
 
 import pytest
 
-from sim.contract.run import run
-from sim.contract.script import draw
-from sim.contract.story import tell
+from sim.contract.run import draw, run
+from sim.jobs.story import tell
 from sim.shrink import shrink
-from tests.support.effort import effort
+from tests.sim.budget import Group, groups, hold
 from treadle.store.sqlite import files
-
-KEPT: tuple[int, ...] = ()
-"""Seeds that failed once; each is run for ever."""
 
 STEPS = 400
 
 
-@pytest.mark.parametrize("seed", sorted({*range(effort(30)), *KEPT}))
-def test_a_seed(seed: int) -> None:
-    result = run(seed, draw(seed, STEPS))
-    assert result.broken is None, f"repeat with: make sim SCENARIO=contract SEED={seed} STEPS={STEPS}"
-    assert result.records > STEPS // 4
+@pytest.mark.parametrize("group", groups("contract"), ids=str)
+def test_seeds(group: Group) -> None:
+    hold(group)
 
 
 def test_a_seed_is_the_same_for_ever() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from sim.contract.script import Step
+from sim.jobs.clients import COMMANDS
+from sim.jobs.script import Step
 
-_WORDS = {
+_WORDS: Final = {
     "create": "worker {worker} creates job {job}",
     "look": "worker {worker} reads job {job}",
+    "board": "somebody reads all jobs at once",
     "claim": "worker {worker} claims job {job}",
     "renew": "worker {worker} renews its lease on job {job}",
     "release": "worker {worker} releases job {job}",
@@ -16,24 +19,27 @@ _WORDS = {
     "start": "worker {worker} starts job {job}",
     "finish": "worker {worker} finishes job {job}",
     "remove": "worker {worker} removes job {job}",
-    "repeat": "a client repeats a request ({amount})",
+    "repeat": "a client repeats a request elsewhere ({amount})",
     "batch": "worker {worker} sends a batch around job {job}",
     "advance": "the clock goes on by {amount} s",
     "back": "the clock is set back by {amount} s",
     "reopen": "the process of handle {handle} ends and comes back",
     "power": "the power fails ({amount})",
     "disk": "the disk fails soon ({amount})",
+    "kill": "worker {worker} asks for job {job}, and the process is killed ({amount})",
     "deploy": "a successor contract is deployed",
 }
-_FATES = {"heard": "", "lost": "; the answer is lost", "twice": "; the request arrives twice"}
-_TALKS = {"create", "claim", "renew", "release", "expire", "start", "finish", "remove", "batch"}
+_FATES: Final = {"heard": "", "lost": "; the answer is lost", "twice": "; the request arrives twice"}
+_NOWHERE: Final = ("advance", "back", "power", "repeat")
 
 
 def tell(script: Sequence[Step]) -> str:
     """One line a step."""
-    lines = []
-    for number, step in enumerate(script, start=1):
-        fate = _FATES[step.fate] if step.kind in _TALKS else ""
-        via = f" (handle {step.handle})" if step.kind not in ("advance", "back", "power") else ""
-        lines.append(f"  {number:>4}  {_WORDS[step.kind].format(**step._asdict())}{fate}{via}")
-    return "\n".join(lines)
+    return "\n".join(f"  {number:>4}  {_line(step)}" for number, step in enumerate(script, start=1))
+
+
+def _line(step: Step) -> str:
+    fate = _FATES[step.fate] if step.kind in COMMANDS or step.kind == "batch" else ""
+    via = "" if step.kind in _NOWHERE else f" (handle {step.handle})"
+    beside = "meanwhile, " if step.beside else ""
+    return f"{beside}{_WORDS[step.kind].format(**step._asdict())}{fate}{via}"
