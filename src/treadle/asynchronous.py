@@ -7,6 +7,7 @@ Everything else runs on that executor through the ordinary handle; there is no s
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -22,7 +23,7 @@ from treadle.engine.core import Engine
 from treadle.engine.job import Job
 from treadle.engine.receipt import Receipt
 from treadle.engine.request import Request
-from treadle.engine.ticket import TaskTicket
+from treadle.engine.ticket import TaskTicket, Ticket
 from treadle.errors import Cancelled, Closed, TreadleError
 from treadle.ports.clock import Clock
 from treadle.registry import load
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from treadle.queries import Page
 
 Result = TypeVar("Result")
+
+TURN: Final = 0.01
+"""Seconds within which a turn of the loop is over, as a rule."""
 
 
 class AsyncDatabase:
@@ -147,8 +151,7 @@ class AsyncDatabase:
         loop = asyncio.get_running_loop()
         ticket = TaskTicket(len(jobs), loop, self._leader.submit)
         if coordinator.enqueue(jobs, ticket):
-            # Not at once: tasks that are ready in this turn of the loop join the batch.
-            loop.call_soon(_begin, coordinator, jobs, ticket)
+            _begin(coordinator, jobs, ticket)
         late = (
             None if timeout is None else loop.call_later(timeout, _expire, coordinator, jobs, ticket.future)
         )
@@ -165,9 +168,20 @@ class AsyncDatabase:
 
 
 def _begin(coordinator: Coordinator, jobs: Sequence[Job], ticket: TaskTicket) -> None:
-    """Lead on the leader's thread; where that has ended, the jobs end and the lead goes on."""
+    """Lead on the leader's thread; where that has ended, the jobs end and the lead goes on.
+
+    Tasks that are ready in this turn of the loop join the batch. A loop that is stopped meanwhile has no
+    next turn, and threads that share the handle need the lead: it waits for the turn's end so long only.
+    """
+    ended = threading.Event()
+    ticket.loop.call_soon(ended.set)
+
+    def lead(holder: Ticket) -> None:
+        ended.wait(TURN)
+        coordinator.lead(holder)
+
     try:
-        ticket.offer_lead(coordinator.lead)
+        ticket.offer_lead(lead)
     except RuntimeError:
         ticket.lead = True
         coordinator.leave(jobs, ticket, Closed("the handle was closed before the command was taken"))

@@ -437,3 +437,18 @@ def test_a_cancelled_task_that_still_waits_did_nothing(db: Database) -> None:
         assert (await me.run(*create(300))).ok
 
     asyncio.run(main())
+
+
+def test_a_loop_that_stops_behind_its_commands_keeps_no_thread_waiting(db: Database) -> None:
+    """What a task queued in its loop's last turn is run all the same, and threads get their turn."""
+    loop = asyncio.new_event_loop()
+    twin = AsyncDatabase(db)
+    task = loop.create_task(twin.acting_as("tests").run(*create(400)))
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+    assert not task.done()
+    assert db.run(*create(401), principal="tests", timeout=20).ok
+    assert loop.run_until_complete(task).ok
+    loop.run_until_complete(twin.release())
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()

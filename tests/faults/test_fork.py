@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ def in_child(act: Callable[[], bool]) -> bool:
     """Whether `act` is true in a forked child, which ends at once."""
     child = os.fork()
     if child == 0:
+        signal.alarm(20)  # a child that hangs is killed, and was wrong
         try:
             os._exit(0 if act() else 1)
         finally:
@@ -37,6 +39,28 @@ def test_a_handle_from_before_the_fork_is_refused_in_the_child_and_serves_the_pa
         assert db.run(*create(2), principal="tests").ok
         assert db.run(*claim(1), principal="tests").ok
         assert db.verify().ok
+
+
+@pytest.mark.parametrize("while_queueing", [False, True])
+def test_a_fork_while_another_thread_leads_is_refused_at_once(tmp_path: Path, while_queueing: bool) -> None:
+    """The child has the queue as it was, and no thread that would ever answer or let its lock go."""
+    with treadle.open(tmp_path / "work.db") as db:
+        db.deploy(SOURCE)
+        coordinator = db._engine.coordinator
+        coordinator._leading = True  # as another thread has it in the middle of a batch
+        if while_queueing:
+            coordinator._lock.acquire()
+
+        def refused() -> bool:
+            with pytest.raises(treadle.StoreError) as caught:
+                db.run(*create(0), principal="tests")
+            return caught.value.code == "forked"
+
+        assert in_child(refused)
+        coordinator._leading = False
+        if while_queueing:
+            coordinator._lock.release()
+        assert db.run(*create(2), principal="tests").ok
 
 
 def test_a_handle_that_was_closed_before_the_fork_takes_nothing_of_the_child(tmp_path: Path) -> None:

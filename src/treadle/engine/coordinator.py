@@ -7,6 +7,7 @@ passes the lead on. So a lone caller pays no thread switch, and many callers sha
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -15,7 +16,7 @@ from collections.abc import Callable, Sequence
 from treadle import limits
 from treadle.engine.job import Job
 from treadle.engine.ticket import Ticket, notify
-from treadle.errors import Busy, Cancelled, Closed, OverCapacity
+from treadle.errors import Busy, Cancelled, Closed, ForkedHandle, OverCapacity
 
 
 class Coordinator:
@@ -40,6 +41,7 @@ class Coordinator:
         self._waiting: deque[Job] = deque()
         self._bytes = 0
         self._leading = False
+        self._process = os.getpid()
 
     @property
     def depth(self) -> int:
@@ -58,6 +60,8 @@ class Coordinator:
             if self.enqueue(jobs, ticket):
                 self.lead(ticket, deadline)
             self._wait(jobs, ticket, deadline)
+        except ForkedHandle:
+            raise  # nothing was queued, and no lock can be trusted
         except BaseException:
             self.leave(jobs, ticket, Cancelled("withdrawn before it was taken; nothing happened"))
             raise
@@ -74,7 +78,13 @@ class Coordinator:
                 return
 
     def enqueue(self, jobs: Sequence[Job], ticket: Ticket) -> bool:
-        """Queue `jobs` under `ticket`; True if the caller must now call `lead`."""
+        """Queue `jobs` under `ticket`; True if the caller must now call `lead`.
+
+        Raises `OverCapacity`, and `ForkedHandle` in a child process, where the lock may be held for ever by
+        a thread that the fork did not copy.
+        """
+        if self._process != os.getpid():
+            raise ForkedHandle("this database was opened before a fork; open it again in the child process")
         size = sum(job.size for job in jobs)
         with self._lock:
             # A request larger than the whole queue is let in when nobody waits: it is then the batch.
