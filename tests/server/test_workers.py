@@ -19,6 +19,7 @@ from tests.support.engines import START
 from tests.support.jobs import EVENTS, FULL, QUERIES, SHOP, SOURCE, WORKER_ROLE, queued
 from tests.support.server import Running, client, serving
 from treadle.access.roles import Role
+from treadle.client.typed import Client
 from treadle.client.working import Working
 from treadle.errors import ConfigError, Denied, InvalidInput, UnknownName
 from treadle.workers import Schedule, Turn, Worker
@@ -108,6 +109,21 @@ def test_a_stream_is_worked_off(shop: Shop) -> None:
     assert made.counters["finished"] == 3
     status = shop.read(lambda db: db.streams().consumers()[0])
     assert (status.open, status.dead) == (0, 0)
+
+
+def test_a_generated_client_stands_for_its_transport(shop: Shop) -> None:
+    shop.queue(0, 1)
+    made = Worker(lambda row, turn: None, name="w", **FULL)
+    with shop.remote() as remote:
+        made.run(Client(remote), until_idle=True)
+    assert shop.states(0, 1) == ["Done"] * 2
+
+    def again(db: treadle.Database) -> None:
+        made.run(Client(db, principal="job-service"), until_idle=True)
+
+    shop.read(again)
+    with pytest.raises(InvalidInput, match="connect"):
+        made.run(treadle.connect_async(shop.server.address))
 
 
 def test_failures_and_dead_letters(shop: Shop) -> None:

@@ -8,17 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-Fate = Literal["refuse", "cut", "lose", "pass"]
+Fate = Literal["refuse", "cut", "lose", "stall", "pass"]
 """`refuse` closes before anything is read, `cut` after the request was read but not passed on, and `lose`
-after the server has answered, without passing the answer on; `pass` loses nothing."""
+after the server has answered, without passing the answer on; `stall` reads and says nothing until the proxy
+is closed; `pass` loses nothing."""
 
 
 class Proxy:
-    """Passes connections on to `port`; each entry of `fates` is used up by one request."""
+    """Passes connections on to `port`; each request waits for `delay` seconds and uses up one of `fates`."""
 
     def __init__(self, port: int) -> None:
         self._port = port
         self.fates: list[Fate] = []
+        self.delay = 0.0
+        self.closed = threading.Event()
         self.connections = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
@@ -38,6 +41,7 @@ class Proxy:
             thread.start()
 
     def close(self) -> None:
+        self.closed.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for one in self._open:
@@ -60,7 +64,7 @@ class Proxy:
         if not request:
             return False
         fate = self.fates.pop(0) if self.fates else None
-        if fate == "cut":
+        if fate == "cut" or (fate == "stall" and self.closed.wait()) or self.closed.wait(self.delay):
             return False
         server.sendall(request)
         answer = _message(server)

@@ -111,7 +111,7 @@ def _write(path: Path, text: str) -> None:
 
 def _asked(url: str) -> Any:
     """The interface that a server gives to the token in the environment."""
-    with load("client").connect(url, token=os.environ.get("TREADLE_TOKEN")) as remote:
+    with load("client").connect(url, token=session.token()) as remote:
         return remote.interface()
 
 

@@ -33,6 +33,12 @@ Principal: TypeAlias = Annotated[
         help="The service that acts, such as printer-service. It is part of the idempotency identity.",
     ),
 ]
+Url: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--url", metavar="URL", help="A server, with the token in TREADLE_TOKEN; else the database."
+    ),
+]
 Role: TypeAlias = Annotated[
     str | None,
     typer.Option("--role", metavar="ROLE", help="Act in this role; without one, as the file's owner."),

@@ -18,11 +18,15 @@ from treadle.config.loading import DEFAULT
 from treadle.errors import ConfigError, DatabaseMissing, InvalidInput, TreadleError, UnknownName
 from treadle.model.contract import Command
 from treadle.model.values import parse_word
+from treadle.registry import load
 from treadle.text import nearest
 
 if TYPE_CHECKING:
+    from treadle.client.remote import Remote
     from treadle.engine.state import Deployed
 
+TOKEN: Final = "TREADLE_TOKEN"
+"""The variable that holds a client's token; with `_FILE` after it, the one that names a file with it."""
 PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*):[^/@]*(?=@)")
 """The password in a database's address, which is never shown."""
 
@@ -74,6 +78,41 @@ def opened(wanted: Config, *, create: bool = False) -> Iterator[treadle.Database
         ) from error
     with database:
         yield database
+
+
+def token() -> str | None:
+    """The token in `TREADLE_TOKEN`, or in the file that `TREADLE_TOKEN_FILE` names; None for no token.
+
+    Raises `ConfigError` for a file that cannot be read, or holds none.
+    """
+    text, name = os.environ.get(TOKEN), os.environ.get(TOKEN + "_FILE")
+    if text or not name:
+        return text or None
+    try:
+        found = Path(name).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text of ASCII"
+        raise ConfigError(f"environment variable {TOKEN}_FILE: {name} cannot be read: {why}") from error
+    if not found:
+        raise ConfigError(f"environment variable {TOKEN}_FILE: {name} is empty")
+    return found
+
+
+@contextmanager
+def connected(url: str, instance: str = "") -> Iterator[Remote]:
+    """The server at an address, as whoever the token in the environment says; closed at the end."""
+    remote: Remote = load("client").connect(url, token=token(), instance=instance or None)
+    with remote:
+        yield remote
+
+
+def no_caller(**given: object) -> None:
+    """Raise `ConfigError` for an option that says who acts, or on what, beside `--url`: the token says it."""
+    for option, value in given.items():
+        if value:
+            raise ConfigError(
+                f"--{option.replace('_', '-')} does not go with --url: the token in {TOKEN} says who acts"
+            )
 
 
 def deployed(database: treadle.Database) -> Deployed:

@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -28,6 +29,7 @@ app = verb_app()
         "treadle worker app --as printer-service",
         "treadle worker app:print_job app:nightly --as printer-service --until-idle",
         "treadle worker app --as printer-service --check",
+        "TREADLE_TOKEN_FILE=/run/secrets/token treadle worker app --url https://shop.example",
     )
 )
 def worker(
@@ -42,6 +44,7 @@ def worker(
     role: options.Role = None,
     instance: options.Instance = "",
     tenant: options.Tenant = "",
+    url: options.Url = None,
     until_idle: Annotated[
         bool, typer.Option("--until-idle", help="End when there is nothing to do now.")
     ] = False,
@@ -59,14 +62,25 @@ def worker(
     All processes of one service act as the same principal; --instance (the host and process by default) tells
     them apart in the log. The first signal (Ctrl-C, SIGTERM) lets turns end that began; the second ends the
     process at once, and what it held is taken up by others when its leases end.
+
+    With --url they work over HTTP on the database of a server, as whoever the token in TREADLE_TOKEN (or in
+    the file that TREADLE_TOKEN_FILE names) was given to; it is no option, so that no list of processes shows
+    it.
     """
-    if principal is None:
+    if url is not None:
+        session.no_caller(**{"as": principal, "role": role, "tenant": tenant, "database-url": database})
+    elif principal is None:
         raise typer.BadParameter("say who the workers act as: --as printer-service")
     _log(debug)
     found = runnables(names)
-    with session.opened(session.settings(config, database, set_)) as opened:
-        where = instance or f"{socket.gethostname()}/{os.getpid()}"
-        acting = opened.acting_as(principal, role=role, instance=where, tenant=tenant)
+    where = instance or f"{socket.gethostname()}/{os.getpid()}"
+    with ExitStack() as stack:
+        acting: Any
+        if url is not None:
+            acting = stack.enter_context(session.connected(url, where))
+        else:
+            opened = stack.enter_context(session.opened(session.settings(config, database, set_)))
+            acting = opened.acting_as(principal or "", role=role, instance=where, tenant=tenant)
         if check:
             for one in found:
                 one.check(acting)

@@ -144,6 +144,7 @@ class Client(_Base):
     ) -> None:
         super().__init__(history)
         self._transport: Transport = acting(transport, principal, role)
+        self.__treadle_transport__ = self._transport  # what `treadle.Worker.run` takes a client for
 
     def run(self, command: Command[Answered], *, timeout: float | None = None) -> Answered:
         """Run a command; returns one of its outcomes. What is raised: see `treadle.Acting.run`."""

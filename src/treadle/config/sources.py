@@ -27,9 +27,9 @@ SECTIONS: Final = frozenset(
 ALIASES: Final = {"quipu": "graph"}
 """Top-level tables that are read as others; the same section under both names is an error."""
 
-FOREIGN: Final = re.compile(rf"{PREFIX}(CONFIG|TOKEN|SERVICE_.*|PORT(_.*)?|TEST_.*|BENCH_.*|SIM_.*)")
-"""Variables that are no settings: the file's name, a client's token, what container platforms set for a
-service of our name, and what the test suite reads."""
+FOREIGN: Final = re.compile(rf"{PREFIX}(CONFIG|TOKEN(_FILE)?|SERVICE_.*|PORT(_.*)?|TEST_.*|BENCH_.*|SIM_.*)")
+"""Variables that are no settings: the file's name, a client's token or where it lies, what container
+platforms set for a service of our name, and what the test suite reads."""
 
 
 class Value(NamedTuple):

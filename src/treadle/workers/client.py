@@ -214,7 +214,12 @@ class Embedded:
 
 
 def client_of(on: Any) -> Client:
-    """The client for what a worker was given: a client as it is, or `db.acting_as(…)`."""
+    """The client for what a worker was given: a client as it is, `db.acting_as(…)`, `treadle.connect(…)`, or
+    a generated client over one of these.
+
+    Raises `InvalidInput` for anything else.
+    """
+    on = getattr(on, "__treadle_transport__", on)
     if hasattr(on, "acting_as"):
         raise InvalidInput(
             "say who the worker acts as: worker.run(db.acting_as('printer-service'))", path="principal"
@@ -222,5 +227,11 @@ def client_of(on: Any) -> Client:
     if hasattr(on, "working"):
         remote: Client = on.working()
         return remote
+    if not hasattr(on, "generation") and getattr(getattr(on, "_database", None), "_engine", None) is None:
+        raise InvalidInput(
+            "a worker works on db.acting_as('printer-service') or treadle.connect(…); "
+            "async functions may be its handlers",
+            path="on",
+        )
     client: Client = on if hasattr(on, "generation") else Embedded(on)
     return client

@@ -124,11 +124,18 @@ class Worker:
     def run(self, on: Any, *, until_idle: bool = False) -> None:
         """Work on `db.acting_as(…)` until `stop` is called; or, `until_idle`, until there is nothing to do.
 
+        `treadle.connect(…)` in its place, or a generated client, works over HTTP, as whoever its token says.
         Returns when every turn that began has ended. Raises `ConfigError` at the beginning for a worker that
-        does not fit the contract, and `Denied` for one whose role does not allow it to look for items.
+        does not fit the contract, and `Denied` for one whose role does not allow it to look for items; and
+        `Denied` (`unauthenticated`) when its token is revoked or runs out: the turns that began are left to
+        their leases, and their handlers are told that these are lost.
         """
-        running = self._running = Running(self.settings, self._source(), client_of(on), self._stop)
-        running.loop(until_idle)
+        self.running(on).loop(until_idle)
+
+    def running(self, on: Any) -> Running:
+        """A run of the worker that has not begun; for `treadle.testing`, which goes on with it later."""
+        self._running = Running(self.settings, self._source(), client_of(on), self._stop)
+        return self._running
 
     def stop(self) -> None:
         """Take nothing new; `run` returns when the turns that began have ended. From any thread."""

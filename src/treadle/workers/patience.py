@@ -30,6 +30,11 @@ class Pace:
         return event.wait(seconds)
 
 
+def final(error: TreadleError) -> bool:
+    """Whether there is nothing to wait for: a token that is revoked or has run out never comes back."""
+    return error.code == "unauthenticated"
+
+
 def passing(error: TreadleError) -> bool:
     """Whether the same call may well succeed a moment later, without anything being done twice."""
     return error.recovery in ("retry", "repeat_same_key") and error.code != "lease_lost"

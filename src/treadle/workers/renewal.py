@@ -1,13 +1,15 @@
-"""Renewals in the background: one thread for all turns of a worker."""
+"""Renewals in the background: one thread watches all turns of a worker, and others wait for the answers."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from math import inf
 from typing import Final
 
 from treadle.errors import LeaseLost, TreadleError
-from treadle.workers.patience import Pace
+from treadle.workers.patience import Pace, final
 from treadle.workers.turn import Turn
 
 SHARE: Final = 3
@@ -19,11 +21,17 @@ BUSY_SECONDS: Final = 0.2
 class Renewer:
     """Keeps the leases of turns alive, and tells a turn when its lease is lost.
 
-    `extend` is called with a turn whose lease was renewed, so that the source holds its item as long.
+    `extend` is called with a turn whose lease was renewed, so that the source holds its item as long. Up to
+    `most` turns are renewed at once: one whose answer does not come must not keep the others waiting.
     """
 
     def __init__(
-        self, pace: Pace, seconds: int, extend: Callable[[Turn], None], renewed: Callable[[], None]
+        self,
+        pace: Pace,
+        seconds: int,
+        most: int,
+        extend: Callable[[Turn], None],
+        renewed: Callable[[], None],
     ) -> None:
         self._pace = pace
         self._every = seconds / SHARE
@@ -33,6 +41,7 @@ class Renewer:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._ended = False
+        self._pool = ThreadPoolExecutor(most, thread_name_prefix="treadle-renew")
         self._thread = threading.Thread(target=self._loop, name="treadle-renew", daemon=True)
         self._thread.start()
 
@@ -52,6 +61,7 @@ class Renewer:
         self._ended = True
         self._wake.set()
         self._thread.join()
+        self._pool.shutdown()
 
     def _loop(self) -> None:
         while not self._ended:
@@ -60,13 +70,20 @@ class Renewer:
             now = self._pace.now()
             for turn, due in turns.items():
                 turn.watch()
-                if due <= now and not self._ended:
-                    self._put_off(turn, self._renew(turn))
+                if turn.lost.is_set():
+                    self.remove(turn)
+                elif due <= now and not self._ended:
+                    self._put_off(turn, inf)  # until there is an answer
+                    self._pool.submit(self._answer, turn)
             with self._lock:
                 next_due = min((min(due, turn.deadline) for turn, due in self._turns.items()), default=None)
             wait = self._every if next_due is None else max(0.0, next_due - self._pace.now())
             self._pace.wait(self._wake, min(wait, self._every))
             self._wake.clear()
+
+    def _answer(self, turn: Turn) -> None:
+        self._put_off(turn, self._renew(turn))
+        self._wake.set()
 
     def _put_off(self, turn: Turn, seconds: float) -> None:
         with self._lock:
@@ -81,7 +98,10 @@ class Renewer:
             self._extend(turn)
         except LeaseLost:
             return self._every
-        except TreadleError:
+        except TreadleError as error:
+            if final(error):
+                turn.lose()
+                return self._every
             return BUSY_SECONDS  # until the lease ends by our own clock, it may still come right
         self._renewed()
         return self._every

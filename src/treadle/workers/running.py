@@ -18,7 +18,7 @@ from treadle.workers.claiming import Claiming, Won
 from treadle.workers.client import Client
 from treadle.workers.handlers import Caller
 from treadle.workers.items import Key, Source
-from treadle.workers.patience import passing
+from treadle.workers.patience import final, passing
 from treadle.workers.plan import Plan, Worth, fit
 from treadle.workers.renewal import Renewer
 from treadle.workers.settings import Settings
@@ -73,12 +73,18 @@ class Running:
         """Look for something to do now, or for the order to stop."""
         self._wake.set()
 
+    def pause(self) -> float | None:
+        """How long, in seconds, its source leaves something alone; None where it does not."""
+        return self._source.pause()
+
     def loop(self, until_idle: bool) -> None:
         """Work until told to stop; or, `until_idle`, until there is nothing to do now."""
         settings = self._settings
         caller = Caller(settings.handler)
         renewed = self._renewed
-        self._renewer = Renewer(settings.pace, self._plan.seconds, self._extend, renewed)
+        self._renewer = Renewer(
+            settings.pace, self._plan.seconds, settings.concurrency, self._extend, renewed
+        )
         self._working = Working(settings, self._source, caller)
         pool = ThreadPoolExecutor(settings.concurrency, thread_name_prefix=f"treadle-{settings.name}")
         try:
@@ -97,7 +103,7 @@ class Running:
             try:
                 found = self._round(pool)
             except TreadleError as error:
-                if isinstance(error, ConfigError) or (until_idle and not passing(error)):
+                if isinstance(error, ConfigError) or final(error) or (until_idle and not passing(error)):
                     raise
                 troubles += 1
                 self._wait_out(error, troubles)

@@ -22,7 +22,7 @@ from treadle.workers.attempts import SCHEDULE, Attempt, Due
 from treadle.workers.client import Client, client_of
 from treadle.workers.counters import Counters
 from treadle.workers.cron import Cron, Every, Rule
-from treadle.workers.patience import Pace, certainly, passing
+from treadle.workers.patience import Pace, certainly, final, passing
 from treadle.workers.steps import command_of
 
 _LOG: Final = logging.getLogger("treadle.schedule")
@@ -45,9 +45,10 @@ Inputs = Mapping[str, Any] | Callable[[datetime], Mapping[str, Any]]
 
 
 class _Bound(NamedTuple):
-    """A schedule on a database: its command, and how to fill the command's key and due time in."""
+    """A schedule on a database: what is deployed, its command, and which inputs are key and due time."""
 
     client: Client
+    generation: object
     key: str
     due: str | None
 
@@ -108,18 +109,21 @@ class Schedule:
         return Attempt(self.name, SCHEDULE, bytes(32), self.command, moment, ()).business(self.command)
 
     def run(self, on: Any, *, until_idle: bool = False) -> None:
-        """Run on `db.acting_as(…)` until `stop` is called; or, `until_idle`, until nothing is due now.
+        """Run on `db.acting_as(…)` or `treadle.connect(…)` until `stop` is called; or, `until_idle`, until
+        nothing is due now.
 
         Raises `ConfigError` at the beginning for a schedule that does not fit the contract.
         """
-        bound = self._bind(client_of(on))
-        last = self._last(bound)
+        firing = self.firing(on)
         while not self._stop.is_set():
-            last = self._catch_up(bound, last)
+            firing.catch_up()
             if until_idle:
                 return
-            left = (self.rule.after(last) - self._now(bound)) / timedelta(seconds=1)
-            self._pace.wait(self._stop, min(max(left, 0.01), _POLL))
+            self._pace.wait(self._stop, min(max(firing.left(), 0.01), _POLL))
+
+    def firing(self, on: Any) -> Firing:
+        """The schedule at work on a database, from the last fire on that is recorded there."""
+        return Firing(self, self._bind(client_of(on)))
 
     def stop(self) -> None:
         """Fire no more; `run` returns. From any thread."""
@@ -193,6 +197,8 @@ class Schedule:
         except TerminalFailure as failure:
             _LOG.warning("%s: %s ended in %s", self.name, self.command, failure.code)
         except TreadleError as error:
+            if final(error):
+                raise
             self.counters.add("errors")
             _LOG.warning("%s: %s; trying again", self.name, error.message)
             self._pace.wait(self._stop, _POLL if passing(error) else _ASKING)
@@ -210,8 +216,19 @@ class Schedule:
 
     # Fitting.
 
+    def _current(self, bound: _Bound) -> _Bound:
+        """The schedule fitted to what is deployed now; as it was, while the database does not answer."""
+        try:
+            return bound if bound.client.generation() == bound.generation else self._bind(bound.client)
+        except TreadleError as error:
+            if final(error) or not passing(error):
+                raise
+            self.counters.add("errors")
+            return bound
+
     def _bind(self, client: Client) -> _Bound:
         """Fit the schedule to what is deployed."""
+        generation = client.generation()
         contract = client.contract()
         command = command_of(contract, self.command)
         if command.idempotency_key is None:
@@ -223,7 +240,29 @@ class Schedule:
         given = dict(self.input(example) if callable(self.input) else self.input)
         taken = {command.idempotency_key} | ({due} if due is not None else set())
         _check(command, given, taken, Codec(contract))
-        return _Bound(client, command.idempotency_key, due)
+        return _Bound(client, generation, command.idempotency_key, due)
+
+
+class Firing:
+    """A schedule at work: it knows up to when everything was fired."""
+
+    def __init__(self, schedule: Schedule, bound: _Bound) -> None:
+        self._schedule = schedule
+        self._bound = bound
+        self._last = schedule._last(bound)
+
+    def catch_up(self) -> None:
+        """Fire what is due."""
+        self._bound = self._schedule._current(self._bound)
+        self._last = self._schedule._catch_up(self._bound, self._last)
+
+    def next(self) -> datetime:
+        """The next time at which something is due."""
+        return self._schedule.rule.after(self._last)
+
+    def left(self) -> float:
+        """Seconds until then."""
+        return (self.next() - self._schedule._now(self._bound)) / timedelta(seconds=1)
 
 
 def _rule(cron: str | None, zone: str, every: timedelta | None, start: datetime | None) -> Rule:

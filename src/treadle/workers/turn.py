@@ -34,6 +34,11 @@ from treadle.workers.steps import Step
 LINKS: Final = 64
 """How many links of a chain of keys are looked up at once, at most."""
 
+ASKS: Final = 6
+"""So often, at least, is a command asked for again within a lease whose answers do not come at all."""
+PATIENCE: Final = 1.0
+"""Seconds that an answer is waited for at least."""
+
 
 class Turn:
     """What a handler knows of its turn.
@@ -181,9 +186,10 @@ class Turn:
     def _send(self, step: Step, given: dict[str, Any]) -> Answer:
         """Send a command until its answer is certain, and take over what it says about the row."""
         self._pending = (step, given)
+        patience = max(PATIENCE, self._plan.seconds / ASKS)
         try:
             answer = certainly(
-                lambda left: self._client.run(step.name, given, timeout=left),
+                lambda left: self._client.run(step.name, given, timeout=min(left, patience)),
                 self.deadline,
                 self._pace,
                 self._repeated,

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import treadle
 from tests.support.jobs import QUERIES, SHOP, SOURCE
+from tests.support.serving import serving
 from tests.unit.cli.conftest import Call
+from treadle.access.roles import Role
 
 MODULE = """
 import datetime
@@ -80,6 +83,34 @@ def test_looking_whether_they_fit(shop: Call) -> None:
     assert (good.code, good.err) == (0, "work fits\n")
     bad = shop("worker", "app", "--as", "job-service", "--check")
     assert bad.code == 2 and "Nothing" in bad.err
+
+
+def test_on_a_server(shop: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    role = Role("worker", commands=("Claim", "Finish", "Release", "Renew", "Nightly"), queries=("OpenJobs",))
+    with treadle.open("jobs.db") as database, serving(database) as url:
+        database.deploy(SOURCE, queries=QUERIES, roles=[role])
+        token = database.tokens.create("job-service", role="worker").text
+        words = ("worker", "app:work", "app:nightly", "--url", url)
+        assert shop(*words, "--check").code == 4, "no token"
+        monkeypatch.setenv("TREADLE_TOKEN", token)
+        assert shop(*words, "--check").err == "work fits\nnightly fits\n"
+        monkeypatch.delenv("TREADLE_TOKEN")
+        file = tmp_path / "token"
+        monkeypatch.setenv("TREADLE_TOKEN_FILE", str(file))
+        missing = shop(*words, "--check")
+        assert missing.code == 2 and "TREADLE_TOKEN_FILE" in missing.err
+        file.write_text("\n")
+        assert "is empty" in shop(*words, "--check").err
+        file.write_text(f"{token}\n")
+        done = shop(*words, "--until-idle", "--json", "--instance", "far/1")
+        assert [line["worker"] for line in done.lines] == ["work", "nightly"], done
+        assert (done.lines[0]["finished"], done.lines[1]["fired"]) == (2, 1)
+        assert token not in done.err
+        finished = [entry for entry in database.log() if entry.name in ("Finish", "Nightly")]
+        assert {(one.principal, one.instance) for one in finished} == {("job-service", "far/1")}
+        for option in ("--as", "--role", "--tenant", "--database-url"):
+            refused = shop(*words, option, "x")
+            assert refused.code == 2 and f"{option} does not go with --url" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json as json_text
-import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from typing import Annotated, Any, ParamSpec, TypeAlias
 
 import typer
 
-from treadle.cli import screen, session
+from treadle.cli import options, screen, session
 from treadle.cli.progress import progress
 from treadle.config import Config
 from treadle.database import Database
@@ -25,12 +24,8 @@ from treadle.graph.load import FORMATS
 from treadle.graph.vocabulary import BASE_NS
 
 P = ParamSpec("P")
-TOKEN = "TREADLE_TOKEN"
 
-Url: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--url", metavar="URL", help=f"A server, with the token in {TOKEN}; else the database."),
-]
+Url: TypeAlias = options.Url
 GraphName: TypeAlias = Annotated[
     str | None, typer.Option("--graph", metavar="IRI", help="The named graph; without it the default graph.")
 ]
@@ -170,7 +165,7 @@ def client(
 ) -> Iterator[WorkflowClient]:
     """A workflow client, closed at the end."""
     made = WorkflowClient(
-        where, agent=agent, key=key, graph=graph, token=os.environ.get(TOKEN), base_ns=base_ns(wanted)
+        where, agent=agent, key=key, graph=graph, token=session.token(), base_ns=base_ns(wanted)
     )
     try:
         yield made
