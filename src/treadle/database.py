@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from treadle.access.caller import Caller
+from treadle.access.caller import Caller, stated
 from treadle.acting import Acting, Command
 from treadle.engine.core import Engine
 from treadle.engine.deployment import Proposal
@@ -109,7 +109,7 @@ def restore(
         clock or load("clock").SystemClock(),
         load("ids").SystemIds(),
         advance_fences=advance_fences,
-        caller=Caller(principal),
+        caller=stated(principal),
     )
     return restored
 
@@ -203,7 +203,7 @@ class Database:
         that do not fit.
         """
         wanted = None if roles is None else tuple(roles)
-        proposal = self._proposal(contract, expected_version, queries, wanted, Caller(principal, role))
+        proposal = self._proposal(contract, expected_version, queries, wanted, stated(principal, role))
         version: int = load("evolving").deploy(self._engine, proposal, migration, progress)
         self._engine.refresh()  # what this handle has done it has also seen
         return version
@@ -217,7 +217,7 @@ class Database:
         Raises `ContractError` for a text that does not compile, `Denied` for a role without the `admin`
         permission.
         """
-        caller = Caller(principal, role)
+        caller = stated(principal, role)
         found: Successor = load("evolving").compared(self._engine, _compiled(contract)[0], caller)
         return found
 
@@ -227,7 +227,7 @@ class Database:
         Returns the version that it led to, 0 where there was none. Raises `Denied` for a role without the
         `admin` permission.
         """
-        version: int = load("evolving").abandon(self._engine, Caller(principal, role))
+        version: int = load("evolving").abandon(self._engine, stated(principal, role))
         self._engine.refresh()
         return version
 
@@ -265,9 +265,7 @@ class Database:
         which is recorded and not compared. `role` is a role of the database; `facts` are the principal's
         facts for row policies, by name.
         """
-        if not principal:
-            raise InvalidInput("name the service that acts, such as printer-service", path="principal")
-        return Acting(self, Caller(principal, role, instance, tenant, self._facts(facts)))
+        return Acting(self, stated(principal, role, instance, tenant, self._facts(facts)))
 
     def _facts(self, facts: Mapping[str, Any] | None) -> Mapping[str, Any]:
         if not facts:
@@ -457,7 +455,7 @@ class Database:
         Raises `Denied` without the `restore` permission, `InvalidInput` if `target` exists, `DiskFull`.
         """
         made: Exported = load("portability").export(
-            self._engine, Path(target), Caller(principal, role), progress=progress
+            self._engine, Path(target), stated(principal, role), progress=progress
         )
         return made
 
@@ -477,7 +475,7 @@ class Database:
         holds what cannot be imported.
         """
         done: Imported = load("portability").import_archive(
-            self._engine, Path(folder), campaign, Caller(principal, role), progress=progress
+            self._engine, Path(folder), campaign, stated(principal, role), progress=progress
         )
         return done
 
@@ -486,18 +484,18 @@ class Database:
     ) -> ImportPlan:
         """Check an export and say what `import_archive` would do, without writing."""
         plan: ImportPlan = load("portability").plan_import(
-            self._engine, Path(folder), campaign, Caller(principal, role)
+            self._engine, Path(folder), campaign, stated(principal, role)
         )
         return plan
 
     def streams(self, *, principal: str = "owner", role: str | None = None) -> Streams:
         """The streams as an operator sees them: consumers, dead letters, how long events stay."""
-        found: Streams = load("streams").Streams(self._engine, Caller(principal, role))
+        found: Streams = load("streams").Streams(self._engine, stated(principal, role))
         return found
 
     def retention(self, *, principal: str = "owner", role: str | None = None) -> Retention:
         """What an operator may let go of: receipts, their stubs; see docs/howto/retention.md."""
-        found: Retention = load("retention").Retention(self._engine, Caller(principal, role))
+        found: Retention = load("retention").Retention(self._engine, stated(principal, role))
         return found
 
     def doctor(self) -> list[Finding]:
@@ -514,7 +512,7 @@ class Database:
         An operator's act, recorded in the log; returns the record's number. Raises `Denied` for a role
         without the `admin` permission.
         """
-        number: int = self._one(load("acts").ConfirmClock(Caller(principal, role)), None)
+        number: int = self._one(load("acts").ConfirmClock(stated(principal, role)), None)
         return number
 
     def reset_clock(self, *, principal: str = "owner", role: str | None = None) -> tuple[int, int]:
@@ -525,7 +523,7 @@ class Database:
         cleared. Raises `Denied` for a role without the `admin` permission.
         """
         result: tuple[int, int] = self._one(
-            load("acts").ResetClock(Caller(principal, role), self._engine.ids.token(8)), None
+            load("acts").ResetClock(stated(principal, role), self._engine.ids.token(8)), None
         )
         return result
 

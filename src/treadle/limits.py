@@ -22,6 +22,7 @@ LIST_MEMBERS: Final = 1_024
 IDENTIFIER_BYTES: Final = 256
 DIAGNOSTICS: Final = 32
 EXPRESSION_DEPTH: Final = 100  # operators that nest in a checked expression
+NAME_BYTES: Final = 1_024  # who acts: a principal, role, instance or tenant, as UTF-8
 PRINCIPAL_FACTS: Final = 64
 ROW_POLICIES: Final = 64  # on one entity
 POLICY_PROBES: Final = 8  # `exists` in one rule

@@ -16,6 +16,8 @@ import pytest
 import treadle
 from tests.support.shared import ROOT
 from treadle.access.roles import Role
+from treadle.engine.core import Engine
+from treadle.engine.reimport import ReimportJob
 from treadle.errors import DatabaseCorrupt, InvalidInput, ReadOnly, TreadleError
 from treadle.testing import ManualClock
 
@@ -454,3 +456,26 @@ def test_two_restores_to_one_place_at_once(library: treadle.Database, tmp_path: 
     with treadle.open(tmp_path / "new.db", clock=ManualClock(START)) as db:
         assert db.history == won[0].history
     assert not list(tmp_path.glob(".*"))
+
+
+def test_the_same_import_twice_in_one_batch_writes_once(
+    library: treadle.Database, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two operators start it at once: each chunk of the second replays that of the first."""
+    library.export(tmp_path / "out")
+    submit, chunks = Engine.submit, list[int]()
+
+    def twice(engine: Engine, jobs: Any, timeout: float | None = None) -> Any:
+        if not isinstance(jobs[0], ReimportJob):
+            return submit(engine, jobs, timeout)
+        first, second = submit(engine, [jobs[0], ReimportJob(jobs[0].caller, jobs[0].chunk, 1)], timeout)
+        assert second == first._replace(replayed=True)
+        chunks.append(first.number)
+        return [first]
+
+    monkeypatch.setattr(Engine, "submit", twice)
+    with deployed(tmp_path / "new.db", clock) as db:
+        done = db.import_archive(tmp_path / "out", "move")
+        assert (done.rows, done.already) == (11, 0)
+        assert [entry.number for entry in db.log() if entry.kind == "reimport"] == chunks
+        assert db.verify().ok

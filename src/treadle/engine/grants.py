@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from treadle.access import tokens
-from treadle.access.caller import Caller
+from treadle.access.caller import Caller, stated
 from treadle.access.tokens import Token
 from treadle.engine import state as states
 from treadle.engine.acts import ActJob
@@ -202,8 +202,7 @@ def whole_seconds(length: timedelta, path: str, *, least: int = 1) -> int:
 
 def check_grant(grant: Grant, state: State) -> dict[str, Any]:
     """The facts of a grant in their JSON form; raises for a grant that makes no sense in this database."""
-    if not grant.principal:
-        raise InvalidInput("name the service that the token acts as", path="principal")
+    stated(grant.principal, grant.role, tenant=grant.tenant)
     if grant.seconds is not None and not 0 < grant.seconds <= LONGEST:
         raise InvalidInput("a token is valid for 1 second to a hundred years", path="seconds")
     role = state.roles.get(grant.role)

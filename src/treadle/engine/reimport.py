@@ -78,6 +78,10 @@ class ReimportJob(Job):
 
     def _step(self, batch: Batch) -> None:
         identity = self.chunk.identity(batch.state)
+        earlier = batch.recorded.get(identity)
+        if isinstance(earlier, ReimportJob):  # the same chunk twice in one batch: this one replays the first
+            self.result = earlier.result._replace(replayed=True)
+            return
         known = batch.receipts.get(identity)
         if known is not None and is_stub(known):
             raise KeyExpired("this chunk was imported and its receipt has been pruned; it cannot run again")
@@ -90,6 +94,7 @@ class ReimportJob(Job):
         verdict = self._plan(batch).evaluate(self.chunk.records, self.chunk.revisions, batch.overlay)
         number = batch.append(self._record(batch, verdict, identity), identity)
         batch.overlay.apply(verdict, number)
+        batch.recorded[identity] = self
         self.result = Done(number, verdict.failure or verdict.outcome, verdict.success, False)
 
     def _record(self, batch: Batch, verdict: Verdict, identity: bytes) -> LogRecord:

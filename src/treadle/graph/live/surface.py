@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from treadle.access.caller import Caller
+from treadle.access.caller import Caller, stated
 from treadle.engine.core import Engine
 from treadle.errors import InvalidInput
 from treadle.graph import enrollment
@@ -276,10 +276,10 @@ class Graph:
                 "db.acting_as('release-service').graph",
                 path="principal",
             )
-        return Caller(principal, role)
+        return stated(principal, role)
 
     def _operator(self, principal: str | None, role: str | None) -> Caller:
-        return self._caller or Caller(principal or OWNER.principal, role)
+        return self._caller or stated(principal or OWNER.principal, role)
 
     def _read(
         self,
