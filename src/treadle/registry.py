@@ -15,6 +15,7 @@ PARTS: Final = {
     "grants": "treadle.engine.grants",
     "evolving": "treadle.engine.evolving",
     "graph": "treadle.graph.live.surface",
+    "graph.stored": "treadle.graph.live.stored",
     "graph.audit": "treadle.graph.live.audit",
     "portability": "treadle.portability",
     "retention": "treadle.retention",

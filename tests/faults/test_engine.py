@@ -62,6 +62,7 @@ class Trial:
         kind: Kind,
         work: Callable[[Database, Answers], None],
         check: Callable[[Database, Answers], None],
+        step: int = 1,
     ) -> int:
         def run(fault: Fault) -> bool:
             for leftover in self.path.parent.glob("trial.db*"):
@@ -81,7 +82,7 @@ class Trial:
             db.close()
             return fired
 
-        return every_fault(run, kind)
+        return every_fault(run, kind, step=step)
 
 
 def note(answers: Answers, call: Call, answer: Any) -> None:

@@ -80,5 +80,10 @@ def _print(report: Report) -> None:
         screen.out(f"  {screen.plain(str(problem))}")
     if report.pruned:
         screen.out(f"records up to {report.pruned} were pruned; their state was the beginning")
+    if report.signatures:
+        since = f", of archived events since record {report.signatures_since}" if report.pruned else ""
+        screen.out(
+            f"{screen.counted(report.signatures, 'signature')} checked under the keys of their time{since}"
+        )
     if number:
         screen.out(f"head {number}:{digest}")

@@ -20,11 +20,12 @@ KIND: Final = "prune"
 """The kind of a record by which something was pruned."""
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where the log begins: the state after record `number`, whose hash and time it keeps.
 
     `digest` is the hash of the state's bytes in hex, which are stored in `parts` parts; `contract` is the
-    identity of the contract in force then, '' before the first deployment.
+    identity of the contract in force then, '' before the first deployment. `graph` and `graph_parts` are the
+    same for what is kept of the graph, '' and 0 where no record up to there was about it.
     """
 
     number: int
@@ -33,6 +34,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     digest: str
     parts: int
     contract: str
+    graph: str = ""
+    graph_parts: int = 0
 
     @property
     def hash_bytes(self) -> bytes:
@@ -41,7 +44,8 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 def said(snapshot: Snapshot) -> dict[str, object]:
     """What the record of a pruning says of where the log begins."""
-    return {"through": snapshot.number, "hash": snapshot.hash, "state": snapshot.digest}
+    graph = {"graph": snapshot.graph} if snapshot.graph else {}
+    return {"through": snapshot.number, "hash": snapshot.hash, "state": snapshot.digest, **graph}
 
 
 def receipts(tx: ReadTx) -> int:

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from treadle.access.caller import Caller
+from treadle.engine import retained
 from treadle.engine.core import Engine
 from treadle.errors import InvalidInput, Refused
 from treadle.portability.files import flush_folder, wrapped
 from treadle.portability.restore import restore
 from treadle.ports.clock import Clock, Ids
-from treadle.ports.store import Store
+from treadle.ports.store import ReadTx, Store
 from treadle.registry import load
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -101,14 +102,33 @@ def _between(
     try:
         engine = Engine(store, clock, ids, maximum_jump=None)
         with engine.store.read() as tx:
-            entry = next(tx.log(mark[0], mark[0]), None) if mark[0] else None
-            if mark[0] and (entry is None or entry.hash != mark[1]):
+            if not _of_history(tx, mark):
                 raise InvalidInput(f"{backup.name} is no backup of this database's history", path="name")
             number = tx.head().number
             advances: int = load("graph.audit").advances_after(tx, mark[0])
             return number - mark[0], advances, number
     finally:
         store.close()
+
+
+def _of_history(tx: ReadTx, mark: tuple[int, bytes]) -> bool:
+    """Whether a record of this number and hash is part of the log, or the last that was pruned from it.
+
+    Raises `InvalidInput` for one before that: what came after it is not known any more.
+    """
+    number, digest = mark
+    begins = retained.snapshot(tx)
+    floor = 0 if begins is None else begins.number
+    if number < floor:
+        raise InvalidInput(
+            f"the backup ends at record {number}, and records up to {floor} were pruned from the log, so "
+            "what would be lost cannot be told; restore it into a new file with `treadle restore`",
+            path="name",
+        )
+    if begins is not None and number == floor:
+        return begins.hash_bytes == digest
+    entry = next(tx.log(number, number), None) if number else None
+    return number == 0 or (entry is not None and entry.hash == digest)
 
 
 def _head(backup: Path, open_store: Callable[[str], Store]) -> tuple[int, bytes]:

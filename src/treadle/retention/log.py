@@ -3,45 +3,42 @@
 In this order, so that an interruption at any point leaves a database that verifies, and that the same call
 brings to its end:
 
-1. Receipts of the records become stubs (`receipts`): their answers go with the records.
-2. The history is verified up to the record, and the state there is written beside everything else, part by
-   part. Until the next step it means nothing.
+1. The history is verified up to the record, and the state there is written beside everything else, part by
+   part as it is encoded. Until step 3 it means nothing.
+2. Receipts of the records become stubs (`receipts`): their answers go with the records.
 3. One transaction says where the log begins now, and records it: number and hash of the last record that
-   goes, and the state's digest.
+   goes, and the state's digests.
 4. The records go, and the state that the log began with before, step by step.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from treadle.access.caller import Caller
-from treadle.engine import migration, retained
+from treadle.engine import migration, parts, retained
 from treadle.engine import state as states
 from treadle.engine.acts import ActJob
 from treadle.engine.batch import Batch
 from treadle.engine.core import Engine
+from treadle.engine.parts import Cutting
 from treadle.engine.retained import Snapshot
 from treadle.errors import Busy, DatabaseCorrupt, InvalidInput
 from treadle.limits import MIB
+from treadle.model.packing import pack
 from treadle.ports.store import LogEntry, ReadTx
+from treadle.registry import load
 from treadle.retention.receipts import STEP, Progress, Pruned, PruneReceipts, receipts_of, steps
 from treadle.verify import snapshot
-from treadle.verify.walk import Walk
+from treadle.verify.walk import Reached, Walk
 
 WRITE_BYTES: Final = 4 * MIB
 """Compressed bytes of a state that one transaction writes."""
 
-
-class _Prepared(NamedTuple):
-    """The state after the last record that is to go; its parts, compressed."""
-
-    snapshot: Snapshot
-    parts: Sequence[bytes]
+Write = Callable[[Sequence[tuple[bytes, bytes]]], None]
 
 
 class WriteParts(ActJob):
@@ -54,7 +51,7 @@ class WriteParts(ActJob):
         self.entries = entries
 
     def act(self, batch: Batch) -> None:
-        batch.tx.write_entries(snapshot.SPACE, self.entries)
+        batch.tx.write_entries(parts.SPACE, self.entries)
         batch.touched = True
 
 
@@ -73,8 +70,8 @@ class BeginLog(ActJob):
         if retained.floor(tx) != self.after:
             raise Busy("somebody else pruned the log meanwhile; nothing was changed")
         check_place(tx, wanted.number)
-        for _ in snapshot.stored_parts(tx, wanted):
-            pass  # whole, and what its digest says, or it raises
+        if not parts.complete(tx, wanted):
+            raise Busy("somebody else removed the state that was written; nothing was pruned, try again")
         tx.put_setting(retained.LOG, msgspec.json.encode(wanted))
         self.result = batch.append(self.entry(batch, retained.KIND, "log", retained.said(wanted)))
 
@@ -87,19 +84,20 @@ class Sweep(ActJob):
         found = retained.snapshot(tx)
         number = found.number if found is not None else 0
         gone = tx.drop_log(number, STEP)
-        parts = list(_other_parts(tx, number))
-        if parts:
-            tx.write_entries(snapshot.SPACE, [(key, None) for key in parts])
-        self.result = gone + len(parts)
+        gone += load("graph.stored").drop_changes(tx, number, STEP)
+        others = list(_other_parts(tx, number))
+        if others:
+            tx.write_entries(parts.SPACE, [(key, None) for key in others])
+        self.result = gone + len(others)
         batch.touched = bool(self.result)
 
 
 def _other_parts(tx: ReadTx, number: int) -> Iterator[bytes]:
     """Some keys of parts of states other than the one after `number`."""
-    kept = snapshot.part_key(number)[:8]
+    kept = parts.part_key(number)[:8]
     after = None
     for _ in range(2):  # below the kept state, then above it
-        page = tx.entries(snapshot.SPACE, b"", after, 16)
+        page = tx.entries(parts.SPACE, b"", after, 16)
         found = [key for key, _ in page if key[:8] != kept]
         if found or len(page) < 16:
             yield from found
@@ -136,21 +134,21 @@ def prune_log(
     """Drop the records up to `through`; see `Retention.log`."""
     if not dry_run:
         _sweep(engine, caller)
+    state = _State(None if dry_run else lambda entries: _submit(engine, WriteParts(caller, entries)), through)
     with engine.store.read() as tx:
         after = retained.floor(tx)
         if through <= after:
             return Pruned(after, 0)
         check_place(tx, through)
         keys, size = _dropped(tx, after, through)
-        prepared = _prepare(tx, through, progress)
-    state_bytes = sum(map(len, prepared.parts))
+        made = _prepare(tx, through, progress, state)
     if dry_run:
-        return Pruned(through, keys, (), size, state_bytes)
+        return Pruned(through, keys, (), size, state.bytes)
+    _check_written(engine, made)
     pruned = steps(engine, lambda: PruneReceipts(caller, through), after, through, None)
-    _write(engine, caller, prepared)
-    number = _submit(engine, BeginLog(caller, prepared.snapshot, after))
+    number = _submit(engine, BeginLog(caller, made, after))
     _sweep(engine, caller)
-    return Pruned(through, pruned.keys, (*pruned.commits, number), size, state_bytes)
+    return Pruned(through, pruned.keys, (*pruned.commits, number), size, state.bytes)
 
 
 def _dropped(tx: ReadTx, after: int, through: int) -> tuple[int, int]:
@@ -162,24 +160,62 @@ def _dropped(tx: ReadTx, after: int, through: int) -> tuple[int, int]:
     return keys, sum(len(entry.data) for entry in tx.log(after + 1, through))
 
 
-def _prepare(tx: ReadTx, through: int, progress: Progress | None) -> _Prepared:
-    """Verify the history up to a record and make the state there into parts."""
+class _State:
+    """Writes the parts of a state as they come, some in each transaction; `bytes` counts them, compressed."""
+
+    def __init__(self, write: Write | None, number: int) -> None:
+        self._write = write
+        self._number = number
+        self._entries: list[tuple[bytes, bytes]] = []
+        self._waiting = self._parts = self.bytes = 0
+
+    def take(self, section: Cutting) -> Cutting:
+        """Take the parts of a section."""
+        for part in section:
+            self.bytes += len(part)
+            if self._write is not None:
+                self._entries.append((parts.part_key(self._number, self._parts), part))
+                self._waiting += len(part)
+                if self._waiting >= WRITE_BYTES:
+                    self.flush()
+            self._parts += 1
+        return section
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._write is not None and self._entries:
+            self._write(self._entries)
+        self._entries, self._waiting = [], 0
+
+
+def _prepare(tx: ReadTx, through: int, progress: Progress | None, state: _State) -> Snapshot:
+    """Verify the history up to a record, and write the state there."""
     last = next(tx.log(through, through), None)
     if last is None:
         raise DatabaseCorrupt(f"record {through} of the log is missing; run `treadle verify`")
     reached = _walked(tx, last, progress)
-    digest, parts = snapshot.Digest(), []
-    for part in snapshot.encoded(reached.replay, reached.receipts, reached.deployed):
-        digest.add(part)
-        parts.append(zlib.compress(part))
-    contract = reached.deployed.identity if reached.deployed is not None else ""
-    made = Snapshot(through, last.time, last.hash.hex(), digest.hex, len(parts), contract)
-    return _Prepared(made, parts)
+    deployed = reached.deployed
+    items = snapshot.items(reached.replay, reached.receipts, deployed)
+    rows, graph = state.take(Cutting(parts.ROWS, items)).section, parts.Section("", 0)
+    if reached.graph is not None:
+        graph = state.take(Cutting(parts.GRAPH, map(pack, reached.graph.items()))).section
+    state.flush()
+    contract = deployed.identity if deployed is not None else ""
+    return Snapshot(through, last.time, last.hash.hex(), rows.digest, rows.parts, contract, *graph)
 
 
-def _walked(tx: ReadTx, last: LogEntry, progress: Progress | None) -> Any:
+def _check_written(engine: Engine, made: Snapshot) -> None:
+    """Read what was written: whole, and what its digests say, or it raises."""
+    with engine.store.read() as tx:
+        for domain in (parts.ROWS, parts.GRAPH) if made.graph else (parts.ROWS,):
+            for _ in parts.stored(tx, made, domain):
+                pass
+
+
+def _walked(tx: ReadTx, last: LogEntry, progress: Progress | None) -> Reached:
     walk = Walk(tx, None, progress, last)
     walk.records()
+    walk.place()
     report, reached = walk.report(), walk.reached
     if not report.ok:
         raise DatabaseCorrupt(
@@ -195,27 +231,7 @@ def _walked(tx: ReadTx, last: LogEntry, progress: Progress | None) -> Any:
         raise InvalidInput(
             f"record {last.number} is in the middle of a migration; name another", path="through"
         )
-    if reached.graph:
-        raise InvalidInput(
-            "the graph was changed or enrolled up to there, and its signatures are judged by its whole "
-            "history; name a record before that",
-            path="through",
-        )
     return reached
-
-
-def _write(engine: Engine, caller: Caller, prepared: _Prepared) -> None:
-    """Write the parts, some in each transaction."""
-    entries: list[tuple[bytes, bytes]] = []
-    size = 0
-    for place, part in enumerate(prepared.parts):
-        entries.append((snapshot.part_key(prepared.snapshot.number, place), part))
-        size += len(part)
-        if size >= WRITE_BYTES:
-            _submit(engine, WriteParts(caller, entries))
-            entries, size = [], 0
-    if entries:
-        _submit(engine, WriteParts(caller, entries))
 
 
 def _sweep(engine: Engine, caller: Caller) -> None:

@@ -73,7 +73,8 @@ class Retention:
 
         Their receipts become stubs first. The history is verified up to there, and nothing is pruned where
         it does not agree. `progress` is called with records verified and in all. Events go before their
-        records, and records of the graph stay: its signatures are judged by its whole history.
+        records. Of the graph the state keeps which keys were registered when, so that signatures are judged
+        by the keys of their time afterwards too.
         Raises `InvalidInput` where the log cannot begin there, `DatabaseCorrupt`, `Denied` and `Busy`.
         """
         self._check()

@@ -26,6 +26,9 @@ class Report:
     `records` were walked, `evaluated` commands were evaluated again, `not_evaluated` belong to semantics
     that this release no longer carries; `head` is the last number and its hash in hex. Records up to
     `pruned` were dropped from the log, and the walk began with the state that was kept of them.
+    `signatures` of signed events were checked under the keys of their time: of all that stand in the graph,
+    and of those that an archive took out of it since record `signatures_since`; for the events before it,
+    the keys are those that the kept state knows.
     """
 
     records: int
@@ -35,6 +38,12 @@ class Report:
     head: tuple[int, str]
     problems: tuple[Problem, ...] = ()
     pruned: int = 0
+    signatures: int = 0
+
+    @property
+    def signatures_since(self) -> int:
+        """The first record that was walked: the one from which on every signature is checked."""
+        return self.pruned + 1
 
     @property
     def ok(self) -> bool:
@@ -50,6 +59,7 @@ class Report:
             "not_evaluated": self.not_evaluated,
             "rows": self.rows,
             "pruned": self.pruned,
+            "signatures": {"checked": self.signatures, "since": self.signatures_since},
             "head": {"number": self.head[0], "hash": self.head[1]},
             "problems": [{"number": problem.number, "what": problem.what} for problem in self.problems],
         }

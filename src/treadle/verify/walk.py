@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from treadle.engine import retained
+from treadle.engine import parts, retained
 from treadle.engine import state as states
 from treadle.engine.acts import scan
 from treadle.engine.command import event_images, outcome_bytes, row_images
@@ -40,21 +40,20 @@ def verify(
     """Walk the whole history of `engine`'s database; see `treadle.Database.verify`."""
     with engine.store.read() as tx:
         walk = Walk(tx, head, progress)
-        parts = (walk.structure, walk.records, walk.receipts, walk.stored_rows, walk.streams, walk.graph)
-        for part in parts:
+        for part in (walk.structure, walk.records, walk.receipts, walk.stored_rows, walk.streams, walk.graph):
             walk.attempt(part)
         return walk.report()
 
 
 class Reached(NamedTuple):
-    """The state after the last record of a walk: whether a migration is under way there, and whether any
-    record was about the graph."""
+    """The state after the last record of a walk: whether a migration is under way there; `graph` is None
+    where no record was about the graph."""
 
     replay: Replay
     receipts: ReceiptCheck
     deployed: Deployed | None
     migrating: bool
-    graph: bool
+    graph: GraphCheck | None
 
 
 class Walk:
@@ -93,6 +92,7 @@ class Walk:
             head=(self._head.number, self._head.hash.hex()),
             problems=tuple(self._problems),
             pruned=self._start.number if self._start else 0,
+            signatures=self._graph.signatures if self._graph else 0,
         )
 
     @property
@@ -103,7 +103,7 @@ class Walk:
             self._receipts,
             self._current,
             self._migrations.under_way,
-            self._graph is not None,
+            self._graph,
         )
 
     def _problem(self, number: int | None, what: str) -> None:
@@ -157,8 +157,9 @@ class Walk:
             if start.contract:
                 self._current = self._contract(start.contract)
                 self._replay.use(self._current.tables, _uniques(self._current))
-            parts = snapshot.stored_parts(self._tx, start)
-            snapshot.load(parts, self._replay, self._receipts, self._current)
+            snapshot.load(parts.stored(self._tx, start), self._replay, self._receipts, self._current)
+            if start.graph:
+                self._graph_check().begin()
         except TreadleError as error:
             self._problem(start.number, error.message)
         return start.hash_bytes, start.number + 1, start.time
@@ -340,6 +341,15 @@ class Walk:
                 self._problem(None, what)
         except DatabaseCorrupt as error:
             self._problem(None, error.message)
+
+    def place(self) -> None:
+        """After `records` up to the last one that is to go: the graph's runs, as they stood there.
+
+        Raises `InvalidInput` where the log cannot begin there.
+        """
+        if self._graph is not None:
+            for what in self._graph.place(self._head.number):
+                self._problem(self._head.number, what)
 
     def graph(self) -> None:
         """Compare the stored statements with the log's, and fold the runs of an enrolled database."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from treadle.access.caller import Caller
+from treadle.engine import retained
 from treadle.engine import state as states
 from treadle.engine.acts import ActJob
 from treadle.engine.batch import Batch
@@ -22,10 +24,9 @@ from treadle.graph.delta import Delta
 from treadle.graph.doctor import Finding, LegacyWrite, Surroundings, examine, legacy_write
 from treadle.graph.enrollment import Enrollment
 from treadle.graph.fold import Registered, current_registrations
-from treadle.graph.live import committing, rules, stored
+from treadle.graph.live import committing, kept, rules, stored
 from treadle.graph.live.changes import Changed
 from treadle.graph.live.following import Live, NotReady, Turn
-from treadle.graph.live.registered import Registrations
 from treadle.graph.live.rules import Rules
 from treadle.graph.migrate import NO_ANSWERS, Answers, Migration, plan_migration
 from treadle.graph.terms import Resource
@@ -214,7 +215,7 @@ def archive(
     plans: Collection[Resource],
 ) -> Archive:
     """What archiving these runs (None: every finished one) and plans would do."""
-    registered = Registrations.of(tx, known.names).registered
+    registered = kept.all_registrations(tx, known.names).registered
     return plan_archive(index, known.names, registered, runs=runs, plans=plans)
 
 
@@ -241,19 +242,21 @@ def _accepted(tx: ReadTx) -> frozenset[Resource]:
     What the run itself says of that does not count before enrollment: anybody could have written it.
     """
     marker = ACCEPTED_UNSIGNED.n3()
-    return frozenset(
-        stored.read_quad(text).s
-        for item in stored.changes(tx, 0)
+    since = (
+        text[0]
+        for item in stored.changes(tx, retained.floor(tx))
         if (item.kind, item.name) == ("graph", "migrate")
         for text in item.quads_added
         if text[1] == marker
     )
+    return frozenset(map(stored.read_resource, chain(kept.accepted(tx), since)))
 
 
 def _legacy_writes(tx: ReadTx, known: Rules) -> list[LegacyWrite]:
     """Writers of the old way among the latest changes, the last one of each principal."""
     found: dict[str, LegacyWrite] = {}
-    for item in stored.changes(tx, max(0, stored.head_of(tx).number - LOOKED_BACK)):
+    first = max(retained.floor(tx), stored.head_of(tx).number - LOOKED_BACK)
+    for item in stored.changes(tx, first):
         what = legacy_write(stored.delta_of(item), known.names) if item.kind == "update" else None
         if what is not None:
             found[item.principal] = LegacyWrite(item.number, item.principal, what)

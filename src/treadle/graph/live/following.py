@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from treadle.engine import retained
 from treadle.engine.batch import Batch
 from treadle.errors import Closed, check
 from treadle.graph.agents import Agents, Known
@@ -118,6 +119,8 @@ class Live:
     def _put(self, index: Index, agents: Agents, names: Vocabulary) -> None:
         """Put a new index in place, after it has taken over what came since it was begun."""
         with self.lock, self._store.read() as tx:
+            if self._index is not None and self._index.commit != index.commit:
+                self._forget()  # the changes that it remembers do not lead to the new one
             self._index, self._agents, self._names = index, agents, names
             self._follow(tx)
 
@@ -139,13 +142,17 @@ class Live:
     def _follow(self, tx: ReadTx, most: int | None = None) -> None:
         """Take over what was committed elsewhere, as one change; the caller holds the lock.
 
-        Raises `NotReady` where it is more than `most` statements.
+        Raises `NotReady` where it is more than `most` statements. Where the log does not say any more what
+        came between, there is no index afterwards.
         """
         index = self._index
         if index is None:
             raise NotReady
         head = stored.head_of(tx)
         if head.number <= index.commit:
+            return
+        if index.commit < retained.floor(tx):
+            self._forget()  # what came between is gone from the log: it is built anew from the statements
             return
         deltas: list[Delta] = []
         count = 0
@@ -156,6 +163,12 @@ class Live:
             deltas.append(stored.delta_of(item))
         self._apply(index, stored.merged(deltas), head.number)
 
+    def _forget(self) -> None:
+        self._index = None
+        self._recent.clear()
+        self._remembered = 0
+        self.version += 2  # who computed something before cannot ask what changed since
+
     def _apply(self, index: Index, delta: Delta, number: int | None) -> None:
         self.version += 1
         try:
@@ -163,8 +176,7 @@ class Live:
                 self._agents.apply(index, delta)
             index.apply(delta, commit=number)
         except BaseException:
-            self._index = None  # what it holds now is not known; it is built anew when it is next needed
-            self._recent.clear()
+            self._forget()  # what it holds now is not known; it is built anew when it is next needed
             raise
         finally:
             self.version += 1

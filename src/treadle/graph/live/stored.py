@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
-from treadle.errors import DatabaseCorrupt
+from treadle.engine import retained
+from treadle.errors import DatabaseCorrupt, check
 from treadle.graph.delta import Delta
 from treadle.graph.terms import (
     IRI,
@@ -67,7 +68,7 @@ def read_quad(text: QuadText) -> Quad:
     """The statement that `quad_text` wrote."""
     subject, predicate, value, graph = text
     return Quad(
-        _resource(subject), read_name(predicate), read_term(value), read_name(graph) if graph else None
+        read_resource(subject), read_name(predicate), read_term(value), read_name(graph) if graph else None
     )
 
 
@@ -79,7 +80,8 @@ def read_name(text: str) -> IRI:
     return term
 
 
-def _resource(text: str) -> Resource:
+def read_resource(text: str) -> Resource:
+    """A subject in N-Quads spelling."""
     term = read_term(text)
     if isinstance(term, Literal):
         raise DatabaseCorrupt("a subject in the stored graph is a literal; restore a backup")
@@ -137,13 +139,26 @@ def delta_of(stored: LogRecord) -> Delta:
 
 
 def changes(tx: ReadTx, after: int) -> Iterator[LogRecord]:
-    """The records behind `after` that changed the graph, in order."""
+    """The records behind `after`, which are in the log, that changed the graph or its rules, in order."""
+    check(after >= retained.floor(tx), "what changed the graph is read from the log's beginning on")
     key: bytes | None = number_key(after)
     while page := tx.entries(CHANGES, b"", key, PAGE):
         for key, _ in page:
             number = int.from_bytes(key)
-            for entry in tx.log(number, number):
-                yield record.decode(entry.data)
+            entry = next(tx.log(number, number), None)
+            if entry is None:
+                raise DatabaseCorrupt(
+                    f"record {number} of the log, which changed the graph, is missing; run `treadle verify`"
+                )
+            yield record.decode(entry.data)
+
+
+def drop_changes(tx: WriteTx, last: int, limit: int) -> int:
+    """Forget at most `limit` of the earliest changes, of none after record `last`; how many they were."""
+    keys = [key for key, _ in tx.entries(CHANGES, b"", None, limit) if int.from_bytes(key) <= last]
+    if keys:
+        tx.write_entries(CHANGES, [(key, None) for key in keys])
+    return len(keys)
 
 
 def number_key(number: int) -> bytes:
