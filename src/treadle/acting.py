@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from treadle.graph.live.surface import Graph
     from treadle.queries import Page
     from treadle.streams import Consumer, Tail
-    from treadle.why import Why
-    from treadle.why.runs import WhyRun
+    from treadle.why import Why, WhyRun
 
 Command = tuple[str, Mapping[str, Any]]
 
@@ -143,7 +142,7 @@ class Acting:
 
     def why_run(self, run: str, graph: str | None = None) -> WhyRun:
         """Say where a signed run stands: state, revision, the steps that may be taken now, who is registered
-        to sign them, its last events, and what the guard refused in its graph lately.
+        to sign them, its last events, and what the guard refused lately that was about it.
 
         `run` is the run's IRI, `graph` its graph's, needed where several graphs have one of that IRI.
         Raises `Denied` without the `read` permission, `UnknownName` where there is no such run, and

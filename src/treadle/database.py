@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from treadle.retention import Retention
     from treadle.streams import Streams
     from treadle.verify import Report
-    from treadle.why import Why
-    from treadle.why.runs import WhyRun
+    from treadle.why import Why, WhyRun
 
 Progress = Callable[[int, int], None]
 DEFAULT_JUMP: Final = timedelta(days=1)

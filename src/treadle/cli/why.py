@@ -14,8 +14,7 @@ from treadle.cli.verbs import examples, verb_app
 from treadle.model.showing import plain_json, shown_json
 
 if TYPE_CHECKING:
-    from treadle.why import Expected, Held, Recent, Why
-    from treadle.why.runs import WhyRun
+    from treadle.why import Expected, Held, Recent, Why, WhyRun
 
 app = verb_app()
 

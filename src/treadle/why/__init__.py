@@ -9,6 +9,6 @@ runs.
 from __future__ import annotations
 
 from treadle.why.asking import why
-from treadle.why.reply import Expected, Held, Reason, Recent, Why
+from treadle.why.reply import Expected, Held, Reason, Recent, Why, WhyRun
 
-__all__ = ["Expected", "Held", "Reason", "Recent", "Why", "why"]
+__all__ = ["Expected", "Held", "Reason", "Recent", "Why", "WhyRun", "why"]

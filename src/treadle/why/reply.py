@@ -1,4 +1,4 @@
-"""What `why` answers."""
+"""What `why` answers of a row, and of a signed run."""
 
 from __future__ import annotations
 
@@ -90,4 +90,73 @@ class Why(NamedTuple):
         for name in ("commands", "reasons", "recent"):
             shown[name] = [plain_json(one._asdict()) for one in getattr(self, name)]
         shown["lease"] = None if self.lease is None else plain_json(self.lease._asdict())
+        return shown
+
+
+class LegalStep(NamedTuple):
+    """A step that may be taken now."""
+
+    step: str
+    name: str
+    from_state: str
+    to_state: str
+
+
+class Signer(NamedTuple):
+    """Who is registered to sign for the run's plan; `iri` is None where any agent may use the name."""
+
+    agent: str
+    iri: str | None
+    public_key: str
+    registration: str
+
+
+class Signed(NamedTuple):
+    """An event of the run, as it is committed."""
+
+    event: str
+    step: str
+    from_state: str
+    to_state: str
+    revision: str | None
+    at: str
+    agent: str
+
+
+class Refused(NamedTuple):
+    """A request that the guard refused: about this run (`about_run`), or in its graph and about no run."""
+
+    commit: int
+    time: datetime
+    reason: str
+    entity: str
+    field: str | None
+    about_run: bool
+    principal: str
+
+
+class WhyRun(NamedTuple):
+    """The answer for one run. `state` and `revision` are None where the run has not exactly one of each.
+
+    `enforced` tells whether the database enforces workflow processing; `finished` whether the state is a
+    terminal one. `events` and `refusals` are the newest, newest first.
+    """
+
+    run: str
+    graph: str | None
+    enforced: bool
+    plan: str
+    state: str | None
+    revision: str | None
+    finished: bool
+    legal: tuple[LegalStep, ...]
+    signers: tuple[Signer, ...]
+    events: tuple[Signed, ...]
+    refusals: tuple[Refused, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as JSON-ready values."""
+        shown: dict[str, Any] = plain_json(self._asdict())
+        for name in ("legal", "signers", "events", "refusals"):
+            shown[name] = [plain_json(one._asdict()) for one in getattr(self, name)]
         return shown

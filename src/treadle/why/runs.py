@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from treadle.access.caller import Caller
 from treadle.errors import InvalidInput, UnknownName
@@ -23,83 +22,15 @@ from treadle.graph.entities import (
 from treadle.graph.evaluation import Stopped
 from treadle.graph.guard.context import Context
 from treadle.graph.live.core import Core
+from treadle.graph.live.refusals import cut
 from treadle.graph.terms import IRI, Literal, Resource
 from treadle.graph.view import ANY, Graph
 from treadle.graph.vocabulary import RDF_TYPE
 from treadle.history import MASK, entries
-from treadle.model.showing import plain_json
+from treadle.why.reply import LegalStep, Refused, Signed, Signer, WhyRun
 from treadle.why.tail import TAIL
 
 MOST: Final = 10
-
-
-class LegalStep(NamedTuple):
-    """A step that may be taken now."""
-
-    step: str
-    name: str
-    from_state: str
-    to_state: str
-
-
-class Signer(NamedTuple):
-    """Who is registered to sign for the run's plan; `iri` is None where any agent may use the name."""
-
-    agent: str
-    iri: str | None
-    public_key: str
-    registration: str
-
-
-class Signed(NamedTuple):
-    """An event of the run, as it is committed."""
-
-    event: str
-    step: str
-    from_state: str
-    to_state: str
-    revision: str | None
-    at: str
-    agent: str
-
-
-class Refused(NamedTuple):
-    """A request that the guard refused, in the run's graph; `about_run` where the matter was the run."""
-
-    commit: int
-    time: datetime
-    reason: str
-    entity: str
-    field: str | None
-    about_run: bool
-    principal: str
-
-
-class WhyRun(NamedTuple):
-    """The answer for one run. `state` and `revision` are None where the run has not exactly one of each.
-
-    `enforced` tells whether the database enforces workflow processing; `finished` whether the state is a
-    terminal one. `events` and `refusals` are the newest, newest first.
-    """
-
-    run: str
-    graph: str | None
-    enforced: bool
-    plan: str
-    state: str | None
-    revision: str | None
-    finished: bool
-    legal: tuple[LegalStep, ...]
-    signers: tuple[Signer, ...]
-    events: tuple[Signed, ...]
-    refusals: tuple[Refused, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The answer as JSON-ready values."""
-        shown: dict[str, Any] = plain_json(self._asdict())
-        for name in ("legal", "signers", "events", "refusals"):
-            shown[name] = [plain_json(one._asdict()) for one in getattr(self, name)]
-        return shown
 
 
 def why_run(core: Core, caller: Caller, run: str, graph: str | None = None) -> WhyRun:
@@ -212,14 +143,18 @@ def _age(event: Event) -> tuple[int, str]:
 
 
 def _refusals(core: Core, caller: Caller, found: WhyRun) -> Iterator[Refused]:
-    """Refusals at the end of the log that were about the run's graph, newest first."""
+    """Refusals at the end of the log about the run, or in its graph and about no run; newest first."""
     with core.engine.store.read() as tx:
         head = tx.head().number
+    this = cut(str(IRI(found.run)))
     admin = core.engine.refresh().roles.permits(caller, "admin")
     tail = list(entries(core.engine, max(1, head - TAIL + 1), head)) if head else []
     for entry in reversed(tail):
         body = entry.body if entry.kind == "refusal" and isinstance(entry.body, dict) else None
         if body is None or body.get("graph") != _graph_text(found.graph):
+            continue
+        about = body.get("run") or (body["entity"] if body.get("entity") == this else None)
+        if about not in (None, this):
             continue
         mine = admin or entry.principal == caller.principal
         yield Refused(
@@ -228,7 +163,7 @@ def _refusals(core: Core, caller: Caller, found: WhyRun) -> Iterator[Refused]:
             reason=entry.name,
             entity=str(body.get("entity")),
             field=body.get("field"),
-            about_run=body.get("entity") == str(IRI(found.run)),
+            about_run=about is not None,
             principal=entry.principal if mine else MASK,
         )
 

@@ -8,10 +8,11 @@ import pytest
 
 import treadle
 from tests.support.graphs import ENFORCED, PRINCIPAL, advance_text, insert
-from tests.support.workflows import Release
+from tests.support.workflows import NAMES, Release, text
 from treadle.access.roles import Role
 from treadle.database import Database
 from treadle.graph import IRI
+from treadle.graph.terms import Quad
 
 RELEASE = Release()
 ROLES = [Role("reader", graph=("read",)), Role("none")]
@@ -44,12 +45,34 @@ def test_events_steps_and_refusals_as_it_goes_on(db: Database) -> None:
     (event,) = found.events
     assert (event.from_state, event.to_state, event.revision) == ("Draft", "Review", "0")
     (refusal,) = found.refusals
-    assert refusal.principal == "mallory" and refusal.entity == str(bad.event) and not refusal.about_run
+    assert refusal.principal == "mallory" and refusal.entity == str(bad.event) and refusal.about_run
     good = RELEASE.advance("approve", "Review", "Released", revision=1)
     db.graph.update(advance_text(good), principal=PRINCIPAL)
     ended = db.why_run(RELEASE.run.value)
     assert ended.finished and ended.legal == ()
     assert [one.revision for one in ended.events] == ["1", "0"]
+
+
+def test_refusals_are_those_of_the_run(db: Database) -> None:
+    """Of two runs in one graph each shows its own, by the event or by the run that was named."""
+    other = Release(prefix="http://example.org/b")
+    db.graph.update(insert(other.setup()), principal=PRINCIPAL)
+    for release, who in ((RELEASE, "mallory"), (other, "trudy")):
+        bad = release.submit(signature_text="ed25519:nonsense")
+        state = [Quad(release.run, NAMES.current_state, text("Released"), None)]
+        for refused in (advance_text(bad), insert(state)):
+            with pytest.raises(treadle.Refused):
+                db.graph.update(refused, principal=who)
+    for release, who in ((RELEASE, "mallory"), (other, "trudy")):
+        found = db.why_run(release.run.value).refusals
+        assert [(one.principal, one.about_run) for one in found] == [(who, True)] * 2
+        assert found[0].entity == release.run.value
+    submit = [Quad(RELEASE.step("submit"), NAMES.to_state, text("Released"), None)]
+    with pytest.raises(treadle.Refused):
+        db.graph.update(insert(submit), principal="mallory")
+    for release in (RELEASE, other):
+        newest = db.why_run(release.run.value).refusals[0]
+        assert (newest.entity, newest.about_run) == (RELEASE.step("submit").value, False), "of no run"
 
 
 def test_who_may_ask_and_what_is_shown(db: Database) -> None:

@@ -14,7 +14,7 @@ from treadle.graph.delta import Delta
 from treadle.graph.guard import Refusal, Verdict, judge
 from treadle.graph.live.changes import NOTHING, Changed, changed
 from treadle.graph.live.following import Turn
-from treadle.graph.live.refusals import Refusals
+from treadle.graph.live.refusals import Refusals, run_of
 from treadle.graph.live.stored import Part, quad_text
 from treadle.graph.terms import Quad
 
@@ -45,9 +45,10 @@ def commit(
     Raises:
         Refused: the guard refuses it; the refusal is recorded.
     """
-    verdict = judge(turn.known, delta, turn.rules.context_of(batch.state.roles, caller))
+    context = turn.rules.context_of(batch.state.roles, caller)
+    verdict = judge(turn.known, delta, context)
     if isinstance(verdict, Refusal):
-        refusals.record(batch, caller, verdict, via)
+        refusals.record(batch, caller, verdict, via, run_of(verdict, delta, turn.known, context.names))
         raise verdict.error()
     return carry_out(
         batch, turn, caller, delta, kind="update", name=via, verdict=verdict, request_id=request_id

@@ -56,6 +56,7 @@ def test_a_refusal_is_a_record_without_the_data(db: Database) -> None:
         "entity": R.run.value,
         "field": "aegis:currentState",
         "left_out": 0,
+        "run": R.run.value,
         "via": "python",
     }
     with db._engine.store.read() as tx:
