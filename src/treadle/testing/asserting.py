@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Protocol
 
 from treadle.database import Database
 from treadle.errors import TreadleError, UnexpectedOutcome
 from treadle.text import nearest
 
-Expected = str | tuple[str, Mapping[str, Any]]
+Wanted = tuple[str, Mapping[str, Any]]
+Emitted = tuple[str, Mapping[str, Any]]
+Expected = str | Wanted
+
+COMPARED: Final = 500
+"""Of so many expected events is looked where they stand among the others."""
 
 
 class Answered(Protocol):
@@ -38,7 +43,9 @@ def assert_outcome(receipt: Answered | TreadleError, outcome: str, **fields: Any
         raise AssertionError(f"{error.message}; its fields: {receipt.fields}") from None
     found = list(_differences(fields, having, ""))
     if found:
-        raise AssertionError(f"{outcome} came, but with other fields: " + "; ".join(found))
+        raise AssertionError(
+            f"{outcome} came, but with other fields:" + "".join(f"\n  {one}" for one in found)
+        )
     return dict(having)
 
 
@@ -47,31 +54,90 @@ def assert_events(db: Database, *expected: Expected, since: int = 0, of: str | N
 
     Each is an event's name, or a pair of its name and fields that it must have at least, as Python values.
     `of` looks at the events of one name alone. Without any `expected`, none may have been emitted.
-    Raises `AssertionError` that lists what was emitted.
+    Raises `AssertionError` that shows where both part, and `ValueError` for a name that no event has, since
+    such a check could never fail, or never hold.
     """
-    emitted = [
-        (name, fields)
-        for entry in db.log(since + 1, unmasked=True)
-        for name, fields in entry.events
-        if of in (None, name)
-    ]
-    wanted = [(one, {}) if isinstance(one, str) else one for one in expected]
-    wrong = list(_unlike(wanted, emitted))
-    if wrong:
-        listed = "".join(f"\n  {name} {fields}" for name, fields in emitted) or " none"
-        raise AssertionError("; ".join(wrong) + f"; emitted were:{listed}")
+    wanted: list[Wanted] = [(one, {}) if isinstance(one, str) else one for one in expected]
+    every: list[Emitted] = [event for entry in db.log(since + 1, unmasked=True) for event in entry.events]
+    _check_names(db, {name for name, _ in wanted} | ({of} if of is not None else set()), every)
+    emitted: list[Emitted] = [event for event in every if of in (None, event[0])]
+    if len(wanted) != len(emitted) or any(map(_unlike, wanted, emitted)):
+        told = "".join(f"\n  {line}" for line in _compared(wanted, emitted))
+        raise AssertionError(
+            f"{_events(len(wanted))} expected, {len(emitted)} emitted "
+            f"(= as expected, - missing, + not expected):{told}"
+        )
 
 
-def _unlike(
-    wanted: list[tuple[str, Mapping[str, Any]]], emitted: list[tuple[str, dict[str, Any]]]
-) -> Iterable[str]:
-    if len(wanted) != len(emitted):
-        yield f"{len(wanted)} events were expected, {len(emitted)} emitted"
-    for place, ((name, fields), (found, having)) in enumerate(zip(wanted, emitted, strict=False), start=1):
-        if name != found:
-            yield f"event {place} is {found}, not {name}"
+def _events(count: int) -> str:
+    return f"{count} event{'' if count == 1 else 's'}"
+
+
+def _check_names(db: Database, names: set[str], emitted: list[Emitted]) -> None:
+    deployed = db._engine.refresh().deployed
+    declared = () if deployed is None else (event.name for event in deployed.contract.events)
+    known = {*declared, *(name for name, _ in emitted)}
+    for name in sorted(names - known):
+        raise ValueError(f"there is no event {name}{nearest(name, known)}")
+
+
+def _unlike(wanted: Wanted, emitted: Emitted) -> list[str]:
+    """How an event differs from the one expected in its place."""
+    (name, fields), (found, having) = wanted, emitted
+    if name != found:
+        return [f"it is {found}, not {name}"]
+    return list(_differences(fields, having, ""))
+
+
+def _compared(wanted: list[Wanted], emitted: list[Emitted]) -> Iterator[str]:
+    """Both lists in one, put beside each other where they agree."""
+    same = [[not _unlike(one, other) for other in emitted] for one in wanted[:COMPARED]]
+    place = begin = 0
+    for row, column, length in _agreeing(same):
+        yield from _parted(wanted[place:row], emitted[begin:column])
+        yield from (_line("=", *event) for event in emitted[column : column + length])
+        place, begin = row + length, column + length
+    yield from _parted(wanted[place:], emitted[begin:])
+
+
+def _agreeing(same: list[list[bool]]) -> list[tuple[int, int, int]]:
+    """Runs of pairs on a longest common subsequence: row, column, length."""
+    rows, columns = len(same), len(same[0]) if same else 0
+    longest = [[0] * (columns + 1) for _ in range(rows + 1)]
+    for row in range(rows - 1, -1, -1):
+        for column in range(columns - 1, -1, -1):
+            longest[row][column] = (
+                longest[row + 1][column + 1] + 1
+                if same[row][column]
+                else max(longest[row + 1][column], longest[row][column + 1])
+            )
+    runs: list[tuple[int, int, int]] = []
+    row = column = 0
+    while row < rows and column < columns:
+        if same[row][column]:
+            runs.append((row, column, 1))
+            row, column = row + 1, column + 1
+        elif longest[row + 1][column] >= longest[row][column + 1]:
+            row += 1
         else:
-            yield from (f"event {place}, {one}" for one in _differences(fields, having, ""))
+            column += 1
+    return runs
+
+
+def _parted(wanted: list[Wanted], emitted: list[Emitted]) -> Iterator[str]:
+    """What stands between two places that agree; pairs of one name say how they differ."""
+    for one, other in zip(wanted, emitted, strict=False):
+        yield _line("-", *one)
+        why = "; ".join(_unlike(one, other)) if one[0] == other[0] else ""
+        yield _line("+", *other) + (f"    ({why})" if why else "")
+    shorter = min(len(wanted), len(emitted))
+    yield from (_line("-", *one) for one in wanted[shorter:])
+    yield from (_line("+", *one) for one in emitted[shorter:])
+
+
+def _line(mark: str, name: str, fields: Mapping[str, Any]) -> str:
+    given = ", ".join(f"{field}={value!r}" for field, value in fields.items())
+    return f"{mark} {name}({given})"
 
 
 def _differences(wanted: Mapping[str, Any], found: Mapping[str, Any], path: str) -> Iterable[str]:

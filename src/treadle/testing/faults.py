@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from treadle.errors import OutcomeUnknown, StoreError, TreadleError
+from treadle.errors import Busy, DiskFull, OutcomeUnknown, StoreError, TreadleError
 from treadle.ports.store import Capabilities, ReadTx, Store, WriteTx
 
 
@@ -18,6 +18,24 @@ def disk_failed() -> TreadleError:
 def answer_lost() -> TreadleError:
     """What a store raises when nobody can say whether a commit happened."""
     return OutcomeUnknown("the answer was lost on purpose; repeat the same key to learn the outcome")
+
+
+def disk_full() -> TreadleError:
+    """What a store raises when there is no room: nothing happened."""
+    return DiskFull("the disk is full on purpose; nothing was changed")
+
+
+def busy() -> TreadleError:
+    """What a store raises when somebody else keeps it for too long: nothing happened."""
+    return Busy("another writer kept the database on purpose; nothing was changed")
+
+
+class Crashed(BaseException):
+    """The process that ran this has ended, as far as the test is concerned.
+
+    Raised by a store after `FaultStore.crash`, or by a handler that is to die in the middle: nothing that
+    would tidy up after an error runs. `reopen` then gives the database as the next process finds it.
+    """
 
 
 class FaultStore:
@@ -40,14 +58,25 @@ class FaultStore:
         None lets nothing fail. A commit that is done and then raises should raise `answer_lost`.
         """
         self._at = at
-        self._error = error
+        self._error: Callable[[], BaseException] = error
         self._afterwards = afterwards
+        self._crashing = False
         self.seen: list[str] = []
         self.fired = False
+
+    def crash(self, at: int | str = "commit", *, afterwards: bool = False) -> None:
+        """Let the process die in operation `at`, not done or, with `afterwards`, done: it raises `Crashed`.
+
+        So does every operation after it, until `reopen`, or `arm`.
+        """
+        self.arm(None)
+        self._at, self._error, self._afterwards, self._crashing = at, Crashed, afterwards, True
 
     def perform(self, name: str, act: Callable[[], Any]) -> Any:
         """Do an operation, or fail it."""
         self.seen.append(name)
+        if self.fired and self._crashing:
+            raise Crashed
         due = not self.fired and self._at in (len(self.seen), name)
         self.fired |= due
         if due and not self._afterwards:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import pytest
 
+from tests.support import jobs
 from tests.support.batches import Answers, check_batches, create_tables, run_batches
-from treadle.errors import OutcomeUnknown, StoreError
+from treadle.errors import Busy, DiskFull, OutcomeUnknown, StoreError
 from treadle.store.memory import MemoryStore
-from treadle.testing import FaultStore
-from treadle.testing.faults import answer_lost
+from treadle.testing import (
+    Crashed,
+    FaultStore,
+    answer_lost,
+    busy,
+    disk_full,
+    memory_database,
+    memory_faults,
+    reopen,
+)
 
 
 def prepared() -> FaultStore:
@@ -57,7 +67,10 @@ def test_a_commit_whose_answer_is_lost():
     check_batches(store, answers)
 
 
-@pytest.mark.parametrize(("error", "expected"), [(None, StoreError), (answer_lost, OutcomeUnknown)])
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [(None, StoreError), (answer_lost, OutcomeUnknown), (disk_full, DiskFull), (busy, Busy)],
+)
 def test_errors_of_ones_choice(error, expected):
     store = prepared()
     store.arm(1, *([error] if error else []))
@@ -67,3 +80,42 @@ def test_errors_of_ones_choice(error, expected):
         assert tx.head().number == 0
     assert store.capabilities.durable is False
     store.close()
+
+
+@pytest.mark.parametrize("where", ["memory", "file"])
+@pytest.mark.parametrize("afterwards", [False, True])
+def test_a_process_that_dies_in_its_commit(where: str, afterwards: bool, tmp_path: Path) -> None:
+    url = ":memory:" if where == "memory" else tmp_path / "jobs.db"
+    faults = memory_faults(url)
+    with memory_database(url=url, faults=faults) as db:
+        jobs.deploy(db)
+        add = {"key": "1", "shop": "Ulm"}
+        faults.crash(afterwards=afterwards)
+        with pytest.raises((Crashed, OutcomeUnknown)):
+            db.run("AddShop", add, principal="desk")
+        with pytest.raises(Crashed):
+            db.row("Shop", ("Ulm",))
+        again = reopen(db)
+        assert (again.row("Shop", ("Ulm",)) is not None) == afterwards
+        assert again.run("AddShop", add, principal="desk").replayed == afterwards
+        assert again.verify().ok
+
+
+def test_every_operation_of_a_command_may_be_its_process_s_last() -> None:
+    for at in itertools.count(1):
+        faults = memory_faults()
+        with memory_database(faults=faults) as db:
+            jobs.deploy(db)
+            add = {"key": "1", "shop": "Ulm"}
+            faults.crash(at)
+            try:
+                db.run("AddShop", add, principal="desk")
+            except (Crashed, OutcomeUnknown):
+                pass
+            fired = faults.fired
+            again = reopen(db)
+            assert again.run("AddShop", add, principal="desk").ok
+            assert again.verify().ok
+        if not fired:
+            break
+    assert at > 5

@@ -13,10 +13,12 @@ from treadle import scaffold
 TESTS = """
 from datetime import timedelta
 
+from datetime import UTC, datetime
+
 import pytest
 
 import treadle
-from treadle.testing import answer_lost, assert_outcome
+from treadle.testing import Crashed, answer_lost, assert_outcome, reopen
 
 SHOP = "11111111-1111-4111-8111-111111111111"
 
@@ -36,6 +38,41 @@ def test_each_test_has_its_own(treadle_db, treadle_clock):
     before = open_shop(treadle_db).time
     treadle_clock.advance(timedelta(days=3))
     assert open_shop(treadle_db, "2").time - before == timedelta(days=3)
+    assert datetime.now(UTC) == open_shop(treadle_db, "3").time
+
+
+def test_python_has_the_database_s_time_without_the_clock_too(treadle_db):
+    assert datetime.now(UTC) == datetime(2030, 1, 1, tzinfo=UTC) == open_shop(treadle_db).time
+
+
+def test_elsewhere_it_is_today():
+    assert datetime.now(UTC).year < 2030
+
+
+def test_a_file(treadle_db, treadle_file, treadle_clock):
+    open_shop(treadle_db)
+    with treadle.open(treadle_file, create=False, clock=treadle_clock) as other:
+        assert other.row("Shop", (SHOP,)).fields["name"] == "Corner"
+
+
+def test_a_file_and_a_process_that_dies(treadle_faults, treadle_db, treadle_file):
+    treadle_faults.crash()
+    with pytest.raises(Crashed):
+        open_shop(treadle_db)
+    assert not open_shop(reopen(treadle_db)).replayed and treadle_file.exists()
+
+
+async def waits():
+    import asyncio
+
+    await asyncio.sleep(0.01)
+    return datetime.now(UTC)
+
+
+def test_tasks(treadle_clock):
+    import asyncio
+
+    assert asyncio.run(waits()) == treadle_clock.time
 
 
 def test_a_lost_answer_is_found_again(treadle_db, treadle_faults):
@@ -57,12 +94,12 @@ def test_a_disk_that_fails_leaves_nothing(treadle_db, treadle_faults):
 """
 
 
-def run_pytest(folder: Path, *words: str) -> str:
+def run_pytest(folder: Path, *words: str, code: int = 0) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words],
         cwd=folder, capture_output=True, text=True, timeout=100,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
 
@@ -75,7 +112,67 @@ def shop(tmp_path: Path) -> Path:
 def test_fixtures_of_a_project(shop: Path) -> None:
     (shop / "tests").mkdir()
     (shop / "tests/test_kit.py").write_text(TESTS)
-    assert "4 passed" in run_pytest(shop, "tests")
+    assert "9 passed" in run_pytest(shop, "tests", "-n", "2"), "in processes of their own, too"
+
+
+FAILING = """
+from datetime import UTC, datetime
+
+
+def test_fails(treadle_db, treadle_clock):
+    assert datetime.now(UTC).year == 2026
+
+
+def test_after_it():
+    assert datetime.now(UTC).year < 2030
+"""
+
+PROPERTY = """
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given, settings, strategies as st
+
+from treadle.testing import START, ManualClock, memory_database
+
+
+@settings(max_examples=10)
+@given(st.timedeltas(timedelta(0), timedelta(days=9_000)))
+def test_any_time(step):
+    with ManualClock(START).as_wall_clock() as clock, memory_database(".", clock=clock) as db:
+        clock.advance(step)
+        shop = {"key": "1", "shop_id": "11111111-1111-4111-8111-111111111111", "name": "x"}
+        assert db.run("OpenShop", shop, principal="p").time == START + step == datetime.now(UTC)
+"""
+
+
+def test_after_a_failure_python_s_time_is_back_and_hypothesis_has_its_own(shop: Path) -> None:
+    (shop / "test_kit.py").write_text(FAILING)
+    (shop / "test_property.py").write_text(PROPERTY)
+    assert "1 failed, 2 passed" in run_pytest(shop, "test_kit.py", "test_property.py", code=1)
+
+
+STORE = """
+from datetime import UTC, datetime
+
+
+def test_the_store_alone(treadle_db, treadle_clock):
+    assert datetime.now(UTC).year < 2030 == treadle_clock.time.year
+"""
+
+
+def test_without_time_machine(shop: Path) -> None:
+    (shop / "test_kit.py").write_text(STORE)
+    (shop / "conftest.py").write_text("import sys\n\nsys.modules['time_machine'] = None\n")
+    told = run_pytest(shop, "test_kit.py", "-p", "no:time_machine", code=1)
+    assert "needs time-machine: pip install 'treadle[testing]', or let it move" in told
+    (shop / "pytest.ini").write_text("[pytest]\ntreadle_clock_moves = store\n")
+    assert "1 passed" in run_pytest(shop, "test_kit.py", "-p", "no:time_machine")
+
+
+def test_a_setting_that_is_wrong(shop: Path) -> None:
+    (shop / "test_kit.py").write_text(STORE)
+    (shop / "pytest.ini").write_text("[pytest]\ntreadle_clock_moves = both\n")
+    assert "write python or store" in run_pytest(shop, "test_kit.py", "-p", "no:time_machine", code=1)
 
 
 def test_another_configuration(shop: Path) -> None:
