@@ -29,7 +29,7 @@ docs: dev  ## write what is generated, then check links, commands and examples
 	@$(PY) -m tools.generated
 	@$(PY) -m pytest -q $(wildcard tests/docs) tests/repo/test_docs.py tests/repo/test_generated.py
 
-sim: dev  ## simulate days of clients, crashes and clock jumps (SEED=7 repeats one)
+sim: dev  ## simulate days of clients, crashes and clock jumps (SEED=7 repeats one, MINUTES=60 goes on)
 	@$(PY) -m sim
 
 lock: dev  ## write requirements/*.lock from pyproject.toml (UPGRADE=1 takes newer versions)

@@ -31,15 +31,17 @@ class Scenario(NamedTuple):
     """A scenario. Steps are its own affair; any subset of a script must be a script that can be run.
 
     `draw(seed, length)` gives the script of a seed, the same for ever; `run(seed, script)` runs it in a new
-    world; `tell(script)` puts it into words, a line a step.
+    world; `tell(script)` puts it into words, a line a step. Where runs of one script differ, `tries` says how
+    often a failing one is run again before it counts as mended.
     """
 
     draw: Callable[[int, int], list[Any]]
     run: Callable[[int, Sequence[Any]], Result]
     tell: Callable[[Sequence[Any]], str]
+    tries: int = 1
 
 
-SCENARIOS: Final = ("contract",)
+SCENARIOS: Final = ("contract", "processes")
 """The packages beside this module that hold a `SCENARIO`."""
 
 

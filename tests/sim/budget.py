@@ -25,6 +25,9 @@ class Share(NamedTuple):
 
 TABLE: Final[dict[str, tuple[Share, ...]]] = {
     "contract": (Share(380, 60, 95), Share(20, 600, 10)),
+    "processes": (Share(120, 60, 24), Share(5, 400, 5)),
+    "work": (Share(230, 60, 46), Share(10, 400, 5)),
+    "graph": (Share(230, 60, 46), Share(10, 400, 5)),
 }
 
 KEPT: Final[dict[str, tuple[tuple[int, int], ...]]] = {}

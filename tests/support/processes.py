@@ -11,7 +11,13 @@ from collections.abc import Callable
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from typing import Any
 
-_PRELOAD = ["tests.support.work", "treadle.store.sqlite", "treadle.riff", "treadle.verify"]
+_PRELOAD = [
+    "tests.support.work",
+    "treadle.store.sqlite",
+    "treadle.riff",
+    "treadle.verify",
+    "sim.processes.serving",
+]
 _context: ForkServerContext | None = None
 
 

@@ -1,0 +1,57 @@
+"""Several processes: killed and started again, nothing is found; broken on purpose, each defect is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sim.processes.run import draw, run
+from sim.scenario import scenario
+from tests.sim.budget import Group, groups, hold
+
+
+@pytest.mark.parametrize("group", groups("processes"), ids=str)
+def test_seeds(group: Group) -> None:
+    hold(group)
+
+
+def test_the_script_of_a_seed_is_the_same_for_ever() -> None:
+    assert draw(7, 50) == draw(7, 50)
+    assert draw(7, 50) != draw(8, 50)
+    assert scenario("processes").tries > 1
+
+
+def test_every_kind_of_end_comes() -> None:
+    """Before, during and after a request, from outside, and all processes at once; and a failing disk."""
+    result = run(1, draw(1, 400))
+    assert result.broken is None
+    kinds = {f"kill {how}" for how in ("before", "during", "after", "soon", "idle")}
+    assert kinds <= result.faults.keys()
+    assert any(kind.startswith("disk") for kind in result.faults)
+    assert result.faults["at once"] > 50
+
+
+@pytest.mark.parametrize(
+    ("defect", "found"),
+    [
+        ("stale_read", r"job \d: no order of its operations explains look → Seen"),
+        ("lost_update", r"job \d: no order of its operations explains"),
+        (
+            "stale_board",
+            r"a board of commit \d+ stands before .*answered before it was asked|explains board → Seen",
+        ),
+        (
+            "forgotten_receipts",
+            r"key-\d+: .* answer the same request|job \d: no order of its operations explains",
+        ),
+    ],
+)
+def test_what_is_broken_on_purpose_is_found(defect: str, found: str) -> None:
+    """Mostly the search for a linear order says so: it comes first, and knows nothing of the log."""
+    said = []
+    for seed in range(12):
+        said.append(run(seed, draw(seed, 120), f"tests.sim.defects:{defect}").broken)
+        if said[-1] is not None and re.search(found, said[-1]):
+            return
+    pytest.fail(f"not found: {said}")
