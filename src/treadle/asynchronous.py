@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from treadle.graph.options import GraphOptions
     from treadle.graph.query import Rows, Triples
     from treadle.queries import Page
+    from treadle.why import Why, WhyRun
 
 Result = TypeVar("Result")
 
@@ -142,6 +143,24 @@ class AsyncDatabase:
     ) -> AsyncIterator[Page]:
         """See `treadle.Database.pages`; `async for page in db.pages(…)`."""
         return self.acting_as(principal, role=role).pages(name, parameters, **options)
+
+    async def why(
+        self,
+        entity: str,
+        key: Sequence[Any] | Any,
+        *,
+        unmasked: bool = False,
+        principal: str = "owner",
+        role: str | None = None,
+    ) -> Why:
+        """See `treadle.Database.why`."""
+        return await self.acting_as(principal, role=role).why(entity, key, unmasked=unmasked)
+
+    async def why_run(
+        self, run: str, graph: str | None = None, *, principal: str = "owner", role: str | None = None
+    ) -> WhyRun:
+        """See `treadle.Database.why_run`."""
+        return await self.acting_as(principal, role=role).why_run(run, graph)
 
     async def submit(self, jobs: Sequence[Job], timeout: float | None) -> list[Any]:
         """Queue jobs for the running task; a cancelled task's queued jobs are withdrawn."""
@@ -339,6 +358,15 @@ class AsyncActing:
             if page.next is None:
                 return
             after, at_least = page.next, page.commit
+
+    async def why(self, entity: str, key: Sequence[Any] | Any, *, unmasked: bool = False) -> Why:
+        """See `treadle.database.Acting.why`."""
+        acting = Acting(self._owner.sync, self.caller)
+        return await self._owner._call(acting.why, entity, key, unmasked=unmasked)
+
+    async def why_run(self, run: str, graph: str | None = None) -> WhyRun:
+        """See `treadle.database.Acting.why_run`."""
+        return await self._owner._call(Acting(self._owner.sync, self.caller).why_run, run, graph)
 
 
 _PAUSE: Final = 0.01

@@ -29,6 +29,7 @@ PARTS: Final = {
     "streams": "treadle.streams",
     "streams.events": "treadle.streams.events",
     "client.working": "treadle.client.working",
+    "client.reasons": "treadle.client.reasons",
     "bindings": "treadle.bindings",
     "client": "treadle.client.remote",
     "client.interface": "treadle.client.interface",

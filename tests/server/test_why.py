@@ -33,6 +33,23 @@ def test_a_row_that_is_not_there(http: httpx2.Client) -> None:
     assert body["exists"] is False and body["reasons"][0]["code"] == "absent"
 
 
+def test_an_admin_may_ask_for_it_masked(http: httpx2.Client, as_: AsRole) -> None:
+    given = item()
+    run(http, "AddItem", given)
+    owner = fresh()
+    claim = {"key": fresh(), "depot": given["depot"], "item": given["item"], "holder": owner, "seconds": 60}
+    run(as_("worker"), "Claim", claim | {"expected_revision": 1})
+    where = f"/v1/why/Item/{given['depot']}/{given['item']}"
+
+    def shown(client: httpx2.Client, **asked: str) -> tuple[object, object]:
+        lease = client.get(where, params=asked).json()["lease"]
+        return lease["owner"], lease["token"]
+
+    assert shown(http) == shown(http, unmasked="true") == (owner, 1)
+    assert shown(http, unmasked="false") == shown(as_("worker"), unmasked="true") == ("•••", "•••")
+    problem(http.get(where, params={"unmasked": "1"}), 422, "invalid_input")
+
+
 def test_a_key_with_a_slash_in_it(http: httpx2.Client) -> None:
     depot = fresh()
     assert http.get(f"/v1/why/Thing/{depot}/a%2Fb%20c").json()["key"] == [depot, "a/b c"]

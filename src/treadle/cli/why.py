@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +26,7 @@ app = verb_app()
         "treadle why Job SHOP_ID JOB_ID --as printers --role worker",
         "treadle why Job SHOP_ID JOB_ID --json",
         "treadle why --run http://example.org/run/7",
+        "TREADLE_TOKEN_FILE=/run/secrets/token treadle why Job SHOP_ID JOB_ID --url https://shop.example",
     )
 )
 def why(
@@ -44,6 +46,7 @@ def why(
     principal: options.Principal = None,
     role: options.Role = None,
     tenant: options.Tenant = "",
+    url: options.Url = None,
     reveal: options.Reveal = False,
     database: options.Database = None,
     config: options.ConfigFile = None,
@@ -58,16 +61,24 @@ def why(
     With --as it is told as that principal sees it. Exits 1 where there is no such row.
 
     Of a signed run (--run): its state and revision, the steps that may be taken now, who is registered to
-    sign them, its last events, and what the guard refused in its graph lately.
+    sign them, its last events, and what the guard refused lately that was about it.
     """
     if (entity is None) == (run is None):
         raise typer.BadParameter("name a row by words: treadle why Job SHOP_ID JOB_ID; or a run: --run IRI")
-    with session.opened(session.settings(config, database, set_)) as opened:
-        acting = opened.acting_as(principal or "owner", role=role, tenant=tenant)
+    with ExitStack() as stack:
+        asked: Any
+        values: tuple[object, ...]
+        if url is not None:
+            session.no_caller(**{"as": principal, "role": role, "tenant": tenant, "database-url": database})
+            asked, values = stack.enter_context(session.connected(url)), tuple(key or ())
+        else:
+            opened = stack.enter_context(session.opened(session.settings(config, database, set_)))
+            asked = opened.acting_as(principal or "owner", role=role, tenant=tenant)
+            values = session.key_of(opened, entity, key or []) if entity is not None else ()
         if entity is None:
-            _tell(acting.why_run(run or "", graph), json)
+            _tell(asked.why_run(run or "", graph), json)
             return
-        found = acting.why(entity, session.key_of(opened, entity, key or []), unmasked=reveal)
+        found: Why = asked.why(entity, values, unmasked=reveal)
     if json:
         screen.out_json(found.to_json())
     else:

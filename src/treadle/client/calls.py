@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -16,6 +16,10 @@ from treadle.engine.receipt import Receipt
 from treadle.errors import ContractMismatch, InvalidInput, Malformed, RequestError, TreadleError
 from treadle.history import Entry
 from treadle.queries.page import Page
+from treadle.registry import load
+
+if TYPE_CHECKING:
+    from treadle.why import Why, WhyRun
 
 
 class Reliance(NamedTuple):
@@ -172,6 +176,21 @@ class Calls:
                 raise ContractMismatch("the query was deployed a moment ago; ask again")
             except (ContractMismatch, InvalidInput) as error:
                 face = yield from self._newer(attempts, face, on, error)
+
+    def why(self, entity: str, key: Sequence[Any], words: Sequence[str], unmasked: bool) -> Steps[Why]:
+        """What stands in a row's way."""
+        attempts, reasons = self._attempts(None), load("client.reasons")
+        face = yield from self.face(attempts, None, lambda face: True)
+        document = yield from read(attempts, "GET", reasons.row_path(entity, words, unmasked=unmasked))
+        found: Why = reasons.why_of(document, face, entity, key)
+        return found
+
+    def why_run(self, run: str, graph: str | None) -> Steps[WhyRun]:
+        """Where a signed run stands."""
+        reasons = load("client.reasons")
+        document = yield from read(self._attempts(None), "GET", reasons.run_path(run, graph))
+        found: WhyRun = reasons.run_of(document)
+        return found
 
     def log(self, first: int, last: int | None, of: tuple[str, Sequence[str]] | None) -> Steps[Records]:
         """A page of the log."""

@@ -22,6 +22,7 @@ from treadle.registry import load
 
 if TYPE_CHECKING:
     from treadle.client.working import Working
+    from treadle.why import Why, WhyRun
 
 ATTEMPTS: Final = 5
 TIMEOUT: Final = 30.0
@@ -181,6 +182,15 @@ class Remote:
                 return
             after, at_least = page.next, page.commit
 
+    def why(self, entity: str, key: Sequence[Any] | Any, *, unmasked: bool = False) -> Why:
+        """Say what stands in the way of one row; see `treadle.Acting.why`, whose answer this is."""
+        values = key_values(key)
+        return self._http.drive(self._calls.why(entity, values, key_words(values), unmasked))
+
+    def why_run(self, run: str, graph: str | None = None) -> WhyRun:
+        """Say where a signed run stands, and who may take which step; see `treadle.Acting.why_run`."""
+        return self._http.drive(self._calls.why_run(run, graph))
+
     def working(self) -> Working:
         """This database as `treadle.Worker` sees it: `worker.run(remote)` works on it over HTTP."""
         found: Working = load("client.working").Working(self, self._http, self._calls)
@@ -286,6 +296,15 @@ class AsyncRemote:
                 return
             after, at_least = page.next, page.commit
 
+    async def why(self, entity: str, key: Sequence[Any] | Any, *, unmasked: bool = False) -> Why:
+        """See `Remote.why`."""
+        values = key_values(key)
+        return await self._http.drive(self._calls.why(entity, values, key_words(values), unmasked))
+
+    async def why_run(self, run: str, graph: str | None = None) -> WhyRun:
+        """See `Remote.why_run`."""
+        return await self._http.drive(self._calls.why_run(run, graph))
+
     async def log(
         self, first: int = 1, last: int | None = None, *, of: tuple[str, Sequence[Any]] | None = None
     ) -> AsyncIterator[Entry]:
@@ -298,11 +317,16 @@ class AsyncRemote:
                 yield entry
 
 
+def key_values(key: Sequence[Any] | Any) -> tuple[Any, ...]:
+    """A row's key as values; a lone one stands for a key of one field."""
+    return tuple(key) if isinstance(key, tuple | list) else (key,)
+
+
 def key_words(key: Sequence[Any] | Any) -> list[str]:
-    """A row's key as words of an address; a lone value stands for a key of one field."""
-    values = key if isinstance(key, tuple | list) else (key,)
+    """A row's key as words of an address."""
     return [
-        "true" if value is True else "false" if value is False else str(plain_json(value)) for value in values
+        "true" if value is True else "false" if value is False else str(plain_json(value))
+        for value in key_values(key)
     ]
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from treadle.engine.receipt import Receipt
 from treadle.errors import InvalidInput, TreadleError
 from treadle.queries.page import Page
+
+if TYPE_CHECKING:
+    from treadle.why import Why
 
 Command = tuple[str, Mapping[str, Any] | Any]
 
@@ -47,6 +50,8 @@ class Transport(Protocol):
         identity: str | None = None,
     ) -> Page: ...
 
+    def why(self, entity: str, key: Any, *, unmasked: bool = False) -> Why: ...
+
 
 class AsyncTransport(Protocol):
     """The same, awaited: of `treadle.open_async(…)`, or `treadle.connect_async(…)`."""
@@ -82,6 +87,8 @@ class AsyncTransport(Protocol):
         contract: str | None = None,
         identity: str | None = None,
     ) -> Page: ...
+
+    async def why(self, entity: str, key: Any, *, unmasked: bool = False) -> Why: ...
 
 
 class Opened(Protocol):

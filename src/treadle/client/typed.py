@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from treadle.client.transport import AsyncTransport, Opened, Transport, acting
 from treadle.engine.receipt import Receipt
 from treadle.errors import ContractMismatch, TreadleError
 from treadle.queries.page import Page
+
+if TYPE_CHECKING:
+    from treadle.why import Why
 
 OutcomeT = TypeVar("OutcomeT", covariant=True)
 Answered = TypeVar("Answered")
@@ -195,6 +198,10 @@ class Client(_Base):
             page = self._page(query, page.next, page.commit, None)
             yield self._show(query, page)
 
+    def why(self, entity: str, key: Sequence[Any] | Any, *, unmasked: bool = False) -> Why:
+        """Say what stands in the way of one row, by its entity's name; see `treadle.Acting.why`."""
+        return self._transport.why(entity, key, unmasked=unmasked)
+
     def _page(
         self, query: Query[Any], after: str | None, at_least: int | None, timeout: float | None
     ) -> Page:
@@ -270,6 +277,10 @@ class AsyncClient(_Base):
         while page.next is not None:
             page = await self._page(query, page.next, page.commit, None)
             yield self._show(query, page)
+
+    async def why(self, entity: str, key: Sequence[Any] | Any, *, unmasked: bool = False) -> Why:
+        """See `Client.why`."""
+        return await self._transport.why(entity, key, unmasked=unmasked)
 
     async def _page(
         self, query: Query[Any], after: str | None, at_least: int | None, timeout: float | None

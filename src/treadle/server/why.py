@@ -23,12 +23,14 @@ PREFIX: Final = "/v1/why/"
 
 async def why(call: Call) -> Answer:
     """What stands in the way of the row that the path names: entity, then the key's values, in order."""
-    call.query(())
+    given = call.query(("unmasked",)).get("unmasked", ["true"])
+    if given not in (["true"], ["false"]):
+        raise InvalidInput("write true or false", path="unmasked")
     entity, *words = _segments(call)
 
     def read(state: State) -> bytes:
         key = _key(state, entity, words)
-        unmasked = state.roles.permits(call.caller, "admin")
+        unmasked = given == ["true"] and state.roles.permits(call.caller, "admin")
         found = load("why").why(call.service.engine, call.caller, entity, key, unmasked=unmasked)
         return msgspec.json.encode(found.to_json())
 
@@ -134,6 +136,9 @@ def describe(about: openapi.Described) -> Iterator[Operation]:
             openapi.parameter(field.name, "path", _TEXT, f"Of the key: {field.type}.", required=True)
             for field in entity.key
         ]
+        shown = {"type": "boolean", "default": True}
+        text = "Owner and token of the lease as they are, for an admin."
+        parameters.append(openapi.parameter("unmasked", "query", shown, text))
         path = f"{PREFIX}{entity.name}/" + "/".join(f"{{{field.name}}}" for field in entity.key)
         summary = f"What stands in the way of a row of {entity.name}."
         yield (

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 import treadle
 from tests.support.graphs import ENFORCED, insert
+from tests.support.serving import serving
 from tests.support.workflows import Release
 from tests.unit.cli.conftest import ANN, JOB, SHOP, Call, claim
 
@@ -55,6 +58,20 @@ def test_a_signed_run(call: Call) -> None:
     ]
     assert call("why", "--run", release.run.value, "--json").json["legal"][0]["name"] == "submit"
     assert call("why", "--run", "urn:none").code == 4
+
+
+def test_on_a_server(job: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    job(*claim())
+    with treadle.open("shop.db") as db, serving(db) as url:
+        monkeypatch.setenv("TREADLE_TOKEN", db.tokens.create("printer-service", role="worker").text)
+        mine = job("why", "Job", SHOP, JOB, "--json", "--url", url)
+        assert mine.code == 0 and mine.json["key"] == [SHOP, JOB]
+        assert mine.json["lease"]["holder"] == "you" and mine.json["lease"]["owner"] == "•••"
+        assert "held by you" in job("why", "Job", SHOP, JOB, "--reveal", "--url", url).out
+        assert job("why", "Job", SHOP, ANN, "--url", url).code == 1, "no such row"
+        assert job("why", "--run", "urn:run", "--url", url).code == 4, "no such permission"
+        refused = job("why", "Job", SHOP, JOB, "--url", url, "--as", "desk")
+        assert refused.code == 2 and "--as does not go with --url" in refused.err
 
 
 def test_a_row_or_a_run(project: Call) -> None:
