@@ -24,7 +24,7 @@ _DEEDS: Final[tuple[Kind, ...]] = (
     "release",
 )
 OPERATIONS: Final = 9
-"""The disk's operations in a command with a commit are fewer than these, mostly."""
+"""A command with its commit takes fewer operations of the disk; a batch or a deployment takes more."""
 
 
 def act(world: World, group: Sequence[Step]) -> None:
@@ -62,9 +62,10 @@ def _talk(world: World, step: Step) -> tuple[Talk, Doom | None]:
 
 
 def _doom(step: Step) -> Doom | None:
-    number = 1 + step.amount // 512 % OPERATIONS
+    number = step.amount // 512
     if step.kind == "disk":
-        return Doom("disk", number, KINDS[step.amount % len(KINDS)])
+        return Doom("disk", 1 + number % OPERATIONS, KINDS[step.amount % len(KINDS)])
     if step.kind == "kill":
-        return Doom(_HOWS[step.amount % len(_HOWS)], number)
+        most = OPERATIONS if step.amount % 3 else 8 * OPERATIONS
+        return Doom(_HOWS[step.amount % len(_HOWS)], 1 + number % most)
     return None

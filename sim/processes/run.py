@@ -23,7 +23,7 @@ TRIES: Final = 6
 
 def draw(seed: int, length: int) -> list[Step]:
     """The script of a seed."""
-    return drawn(seed, length, {**WEIGHTS, "kill": 6, "disk": 2}, BESIDE)
+    return drawn(seed, length, {**WEIGHTS, "kill": 6, "disk": 4}, BESIDE)
 
 
 def run(seed: int, script: Sequence[Step], defect: str | None = None) -> Result:

@@ -6,6 +6,7 @@ import importlib
 import os
 import random
 import signal
+import threading
 from datetime import datetime
 from multiprocessing.connection import Connection
 from typing import Final, Literal, NamedTuple, NoReturn
@@ -17,11 +18,14 @@ from treadle.engine.core import Engine
 from treadle.errors import TreadleError
 from treadle.registry import load
 from treadle.store.ids import SystemIds
-from treadle.store.sqlite import open_database
+from treadle.store.sqlite import checkpoint, open_database
 from treadle.testing import ManualClock
 
 for _part in ("queries", "queries.deploying", "evolving", "riff"):
     load(_part)  # once, in the server that processes are forked from
+
+EPOCH: Final = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+TICK: Final = 0.0001
 
 How = Literal["before", "during", "after", "soon", "disk"]
 """Killed before the request, at an operation of the disk while it runs, after it was carried out and before
@@ -69,14 +73,26 @@ def _die() -> NoReturn:
     raise SystemExit  # never reached
 
 
+SHORT: Final = {"PAGES": 40, "LONG_LOG": 80, "BUSY_PAGES": 20}
+"""Of how many pages some processes think much: so checkpoints come in a short life too."""
+
+
 class Server:
-    """One process: its disk, its clock and, once it was asked something, its open database."""
+    """One process: its disk, its clock and, once it was asked something, its open database.
+
+    Some processes have a disk that can fail, the others the system's own; some checkpoint early.
+    """
 
     def __init__(self, path: str, seed: int) -> None:
+        dice = random.Random(seed)
         self._path = path
         self._disk = DeadlyDisk()
+        self._vfs = self._disk.name if dice.random() < 0.6 else None
         self._clock = ManualClock(EPOCH)
-        self._ids = SystemIds(random.Random(seed).randbytes)
+        self._ids = SystemIds(dice.randbytes)
+        if dice.random() < 0.5:
+            for name, pages in SHORT.items():
+                setattr(checkpoint, name, pages)
         self._db: Database | None = None
 
     def carry_out(self, order: Order) -> Served:
@@ -87,11 +103,15 @@ class Server:
             return Served(self._reply(order.request))
         if doom.how == "before":
             _die()
-        if doom.how == "during":
-            self._disk.deadly_at = doom.number
-        elif doom.how == "disk":
+        watch = threading.Timer(doom.number * TICK, _die)
+        if doom.how == "disk":
             self._disk.arm(Fault(doom.number, doom.kind))
+        elif doom.how == "during" and self._vfs:
+            self._disk.deadly_at = doom.number
+        elif doom.how == "during":
+            watch.start()
         reply = self._reply(order.request)
+        watch.cancel()
         if doom.how == "after":
             _die()
         return self._recovered(reply)
@@ -113,7 +133,7 @@ class Server:
 
     def _open(self) -> Database:
         if self._db is None:
-            store = open_database(self._path, vfs=self._disk.name)
+            store = open_database(self._path, vfs=self._vfs)
             try:
                 self._db = Database(Engine(store, self._clock, self._ids, maximum_jump=None), self._path)
             except BaseException:
@@ -126,9 +146,6 @@ class Server:
         found, self._db = self._db, None
         if found is not None:
             found.close()
-
-
-EPOCH: Final = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
 
 
 def main(pipe: Connection, path: str, seed: int, defect: str | None) -> None:

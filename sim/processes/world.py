@@ -17,7 +17,7 @@ from sim.jobs.asking import QUERIES, SOURCE, Failure, Reply
 from sim.jobs.clients import Clients, Talk
 from sim.jobs.script import HANDLES
 from sim.processes.host import PATIENCE, Host
-from sim.processes.serving import EPOCH, Doom, Order
+from sim.processes.serving import EPOCH, TICK, Doom, Order
 from sim.scenario import Broken, demand
 from treadle.database import Database
 from treadle.engine.core import Engine
@@ -26,7 +26,6 @@ from treadle.store.sqlite import open_database
 from treadle.testing import ManualClock
 
 GONE: Final = Failure("gone", "the process ended before it answered")
-_TICK: Final = 0.0001
 
 
 class Due(NamedTuple):
@@ -82,7 +81,7 @@ class World:
         host = self._host(ask.handle)
         host.ask(talk, Order(self.now, ask.request, doom))
         if doom is not None and doom.how == "soon":
-            self._due.append(Due(time.monotonic() + doom.number * _TICK, host))
+            self._due.append(Due(time.monotonic() + doom.number * TICK, host))
 
     def _hear(self, busy: Sequence[Host]) -> None:
         """Wait for an answer, for the end of a process, or for the moment to kill one."""

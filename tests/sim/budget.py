@@ -25,7 +25,7 @@ class Share(NamedTuple):
 
 TABLE: Final[dict[str, tuple[Share, ...]]] = {
     "contract": (Share(380, 60, 95), Share(20, 600, 10)),
-    "processes": (Share(120, 60, 24), Share(5, 400, 5)),
+    "processes": (Share(120, 60, 15), Share(5, 400, 2)),
     "work": (Share(230, 60, 46), Share(10, 400, 5)),
     "graph": (Share(230, 60, 46), Share(10, 400, 5)),
 }

@@ -24,12 +24,15 @@ def test_the_script_of_a_seed_is_the_same_for_ever() -> None:
 
 def test_every_kind_of_end_comes() -> None:
     """Before, during and after a request, from outside, and all processes at once; and a failing disk."""
-    result = run(1, draw(1, 400))
-    assert result.broken is None
-    kinds = {f"kill {how}" for how in ("before", "during", "after", "soon", "idle")}
-    assert kinds <= result.faults.keys()
-    assert any(kind.startswith("disk") for kind in result.faults)
-    assert result.faults["at once"] > 50
+    wanted = {f"kill {how}" for how in ("before", "during", "after", "soon", "idle")} | {"at once", "disk"}
+    seen = set()
+    for seed in range(1_000, 1_020):
+        result = run(seed, draw(seed, 120))
+        assert result.broken is None
+        seen |= {kind if not kind.startswith("disk") else "disk" for kind in result.faults}
+        if wanted <= seen:
+            return
+    pytest.fail(f"only {sorted(seen)}")
 
 
 @pytest.mark.parametrize(
