@@ -380,10 +380,11 @@ SURFACE: dict[type, tuple[set[str], set[str]]] = {
     ),
     Tokens: ({"list"}, {"create", "revoke", "rotate"}),
     AsyncDatabase: (
-        {"close", "release", "row", "verify", "log", "tokens", "acting_as", "query", "pages", "graph"},
+        {"close", "release", "row", "verify", "log", "tokens", "acting_as", "query", "pages", "why", "why_run",
+         "graph"},
         {"run", "deploy", "submit"},
     ),
-    AsyncActing: ({"query", "pages", "graph"}, {"run", "run_many"}),
+    AsyncActing: ({"query", "pages", "why", "why_run", "graph"}, {"run", "run_many"}),
     AsyncGraph: ({"query", "export", "graphs", "capabilities"}, {"update", "load"}),
     AsyncTokens: ({"list"}, {"create", "revoke", "rotate"}),
 }  # fmt: skip
@@ -431,7 +432,7 @@ def test_a_role_that_allows_nothing_writes_nothing_from_python(db: Database) -> 
 
 # The command line.
 
-READING_VERBS = {"new", "check", "format", "explain", "diagram", "schema", "generate", "query", "row", "why",
+READING_VERBS = {"new", "check", "format", "explain", "simulate", "diagram", "schema", "generate", "query", "row", "why",
                  "log", "lsp", "verify", "doctor", "backup", "export", "config"}  # fmt: skip
 SERVING_VERBS = {"serve", "dev", "mcp", "worker"}
 """They write what their callers write, over the routes above; `dev` deploys and seeds by the handle."""
