@@ -2,8 +2,9 @@
 
 SQLite would do it inside some unlucky commit. Here a thread does it: it copies without a lock while
 writers go on, and only when the log has become long does it take a writer's turn for the short rest,
-after which the next writer begins the log anew. Nothing depends on it for durability: a commit is
-durable once the log is flushed.
+and begins the log anew. If the thread does not come to that in time, whatever keeps it, the writer who made
+the log too long does it in its own turn: so the log is bounded wherever no open snapshot needs it. Nothing
+depends on it for durability: a commit is durable once the log is flushed.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ _PIECE: Final = bytes(1 * limits.MIB)
 _PLENTY: Final = 20
 """Room is made ahead only while the disk has this many times as much left."""
 
+LET_GO_MS: Final = 25
+"""How long beginning the log anew waits for readers, most of whom are about to end."""
+
 _SETTLE_MS: Final = 500
 """How long settling waits for open snapshots at a time."""
 
@@ -62,6 +66,12 @@ class Checkpointer:
         self._failed = weakref.WeakMethod(failed)
         self._connection: apsw.Connection | None = None
         self._written = 0
+        self._length = 0  # pages that were written since the log began anew; who has a turn changes it
+        self._tried = 0  # how long it was when a snapshot kept it from beginning anew
+        self._stuck = (
+            -1
+        )  # how much of it could be moved then: as long as that is all, it is the same snapshot
+        self._copying = threading.Lock()  # SQLite lets nobody wait for another's checkpoint
         self._has_room = place.vfs is not None  # another VFS's files are not ours to touch
         self._wake = threading.Event()
         self._ending = False
@@ -72,10 +82,28 @@ class Checkpointer:
     def wrote(self, pages: int) -> None:
         """Note that a commit wrote so many pages; wakes the thread when there is enough to do."""
         self._written += pages
+        self._length += pages
         if self._written >= PAGES or (self._written >= BUSY_PAGES and not self._has_room):
             self._wake.set()
             if self._thread is None:
                 self._start()
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the log is so long that the writer who has the turn must begin it anew."""
+        most = LONG_LOG + 2 * PAGES
+        return self._length >= max(most, self._tried + PAGES)
+
+    def begin_anew(self, connection: apsw.Connection) -> int:
+        """In a writer's turn: move what is left, and begin the log anew; its length where a snapshot keeps it
+        from that, else 0. Raises apsw's errors."""
+        with self._copying:
+            pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            anew = moved != self._stuck and _restarted(connection)
+        self._stuck = -1 if anew else moved
+        self._length = 0 if anew else max(pages, self._length)
+        self._tried = self._length
+        return 0 if anew else pages
 
     def _start(self) -> None:
         with self._starting:
@@ -128,11 +156,12 @@ class Checkpointer:
 
     def _checkpoint(self, connection: apsw.Connection) -> int:
         """Checkpoint; the length of the log if it cannot begin anew, because a snapshot is open, else 0."""
-        pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        with self._copying:  # not in a turn, and none is taken meanwhile: who has one waits for this
+            pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         turn = self._turn()
         if pages >= LONG_LOG and moved and turn is not None:
             with turn():
-                pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                return self.begin_anew(connection)
         return 0 if moved == pages else pages
 
     def _make_room(self, connection: apsw.Connection, room: int) -> None:
@@ -177,6 +206,22 @@ class Checkpointer:
         self._wake.set()
         if thread is not None and thread is not threading.current_thread():
             thread.join()
+
+
+def _restarted(connection: apsw.Connection) -> bool:
+    """Move what is left and begin the log anew; false where a reader that needs it does not end soon.
+
+    Without waiting a little, readers that overlap one another could keep the log from it for ever. Nobody
+    writes meanwhile, so new readers see the newest state, and once all is moved they find it in the file.
+    """
+    connection.set_busy_timeout(LET_GO_MS)
+    try:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+    except apsw.BusyError:
+        return False
+    finally:
+        connection.set_busy_timeout(files.BUSY_MS)
+    return True
 
 
 def leaves_doubt(error: apsw.Error, system_errno: int) -> bool:

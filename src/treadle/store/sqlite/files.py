@@ -16,6 +16,9 @@ from treadle.store.sqlite.failures import os_error, translated
 _STATEMENTS: Final = 256
 """How many prepared statements a connection keeps."""
 
+BUSY_MS: Final = 10_000
+"""How long a connection waits inside SQLite, where nothing else is said."""
+
 LOG_BYTES: Final = 128 * limits.MIB
 """A log that grew longer, because a snapshot was open for long, is cut to this when it begins anew."""
 
@@ -133,7 +136,7 @@ def connect(place: Place) -> apsw.Connection:
     with being_opened(connection):
         if connection.readonly("main"):
             raise read_only(place)
-        connection.set_busy_timeout(10_000)
+        connection.set_busy_timeout(BUSY_MS)
         connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
         connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)

@@ -245,8 +245,20 @@ class SqliteStore:
         tx.end()
         try:
             _roll_back(self._writer)
+            if self._checkpointer.overdue and not self._doubtful:
+                self._begin_log_anew()
         finally:
             self._give_turn()
+
+    def _begin_log_anew(self) -> None:
+        """The thread for it did not come to it in time. What is committed stays durable whatever happens."""
+        try:
+            self._checkpointer.begin_anew(self._writer)
+        except apsw.BusyError:
+            pass  # another process is at it
+        except apsw.Error as error:
+            if leaves_doubt(error, self._writer.system_errno):
+                self._doubt()
 
     # After a failed flush.
 
