@@ -100,6 +100,16 @@ def _node(text: str) -> ox.NamedNode:
     return ox.NamedNode(text)
 
 
+@lru_cache(maxsize=16_384)
+def checked_iri(text: str) -> IRI | None:
+    """The name of that text, None where the index does not accept it as an absolute IRI."""
+    try:
+        _node(text)
+    except ValueError:
+        return None
+    return _iri(text)
+
+
 def to_ox(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
     """The term for the index.
 

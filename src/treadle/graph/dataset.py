@@ -28,6 +28,7 @@ from treadle.graph.writing import write_delta
 _BATCH: Final = 100_000
 _FEW_DEAD: Final = 10_000
 _HOT_SUBJECT: Final = 4_096
+_FEW: Final = 2
 
 Progress = Callable[[int], None]
 
@@ -135,6 +136,17 @@ class Index:
     def exists(self, quad: Quad) -> bool:
         """Whether the statement is here."""
         return to_ox_quad(quad) in self.store
+
+    def existing(self, quads: Iterable[Quad]) -> set[Quad]:
+        """Those of some statements that are here; several about a subject that is new cost one look-up."""
+        by_place: dict[tuple[Resource, Graph], list[Quad]] = {}
+        for quad in quads:
+            by_place.setdefault((quad[0], quad[3]), []).append(quad)
+        found: set[Quad] = set()
+        for (subject, graph), asked in by_place.items():
+            if len(asked) <= _FEW or any(True for _ in self._match(subject, None, None, graph)):
+                found.update(quad for quad in asked if self.exists(quad))
+        return found
 
     def quads(
         self,

@@ -18,16 +18,19 @@ from treadle.graph.live.jobs import (
     QUICK,
     Condition,
     GraphJob,
+    GroundJob,
     LoadJob,
     Site,
     TimedJob,
     Tried,
     UpdateJob,
     attempt,
+    weight,
 )
 from treadle.graph.load import Loaded
 from treadle.graph.sparql.bounded import is_bounded, uses_now
 from treadle.graph.sparql.request import Request
+from treadle.graph.sparql.shapes import Ground
 from treadle.graph.sparql.update import evaluate, prepare
 from treadle.graph.terms import Term
 from treadle.ports.clock import Clock, Ids
@@ -104,9 +107,17 @@ class Update(Rounds):
         self._caller = caller
         self._wanted = wanted
         self._clock = clock
-        self._labels = "b" + ids.token(10).hex()
+        self._ids = ids
         self._request: Request | None = None
         self._bounded = False
+        self._ground = self._filled()
+
+    def _filled(self) -> Ground | None:
+        """The update's statements where its shape is known."""
+        wanted = self._wanted
+        if wanted.bindings or wanted.using or wanted.using_named:
+            return None
+        return self._site.shapes.read(wanted.text, wanted.base)
 
     @property
     def free(self) -> bool:
@@ -115,7 +126,7 @@ class Update(Rounds):
         return ready and len(self._wanted.text) <= SHORT and self._prepared()
 
     def _prepared(self) -> bool:
-        return self._read(self._wanted) is not None and self._bounded
+        return self._ground is not None or (self._read(self._wanted) is not None and self._bounded)
 
     def _read(self, wanted: Text) -> Request:
         """The update taken apart, once."""
@@ -123,7 +134,7 @@ class Update(Rounds):
             request = prepare(
                 wanted.text,
                 now=self._clock.now(),
-                labels=self._labels,
+                labels="b" + self._ids.token(10).hex(),
                 base=wanted.base,
                 using=wanted.using,
                 using_named=wanted.using_named,
@@ -136,7 +147,7 @@ class Update(Rounds):
             self._request = request
         return self._request
 
-    def job(self, timeout: float) -> UpdateJob:
+    def job(self, timeout: float) -> GraphJob:
         """See `Attempts.job`.
 
         Raises:
@@ -144,13 +155,15 @@ class Update(Rounds):
                 `deadline` where trying it took longer than `timeout`, in seconds.
         """
         wanted, evaluator = self._wanted, self._site.evaluator
+        if self._ground is not None:
+            self._catch_up()
+            return self._sure(self._ground)
         if len(wanted.text) <= SHORT:
             request = self._read(wanted)
         else:
             request = evaluator.run(lambda stopped: self._read(wanted), timeout=timeout)
         if self._bounded:
-            if self.again or not self._site.live.built():
-                self._site.live.index()  # follows outside the lock, however far behind it is
+            self._catch_up()
             return self._made(UpdateJob, request, None, "free")
         request = replace(request, now=self._clock.now())
         started = time.perf_counter()
@@ -161,6 +174,23 @@ class Update(Rounds):
         if inside:  # at the batch's own time
             return self._made(UpdateJob, request, None, inside)
         return self._made(TimedJob, request, tried, "")
+
+    def _catch_up(self) -> None:
+        """Follow outside the write lock, however far behind the index is, where that is needed."""
+        if self.again or not self._site.live.built():
+            self._site.live.index()
+
+    def _sure(self, ground: Ground) -> GroundJob:
+        wanted = self._wanted
+        return GroundJob(
+            self._site,
+            self._caller,
+            ground,
+            via=wanted.via,
+            size=weight(wanted.text),
+            request_id=wanted.request_id,
+            condition=wanted.condition,
+        )
 
     def _try(self, request: Request) -> Tried | None:
         return attempt(self._site.live, lambda index: evaluate(request, index, most=self._site.most).delta)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from treadle.access.caller import Caller
@@ -22,6 +22,7 @@ from treadle.graph.live.refusals import Refusals
 from treadle.graph.live.rules import check_caller
 from treadle.graph.load import Loaded
 from treadle.graph.sparql.request import Request
+from treadle.graph.sparql.shapes import Ground, Shapes
 from treadle.graph.sparql.update import evaluate
 
 AGAIN: Final = object()
@@ -46,6 +47,7 @@ class Site:
     evaluator: Evaluator
     refusals: Refusals
     most: int
+    shapes: Shapes = field(default_factory=Shapes)
 
 
 class GraphJob(Job):
@@ -119,6 +121,11 @@ def attempt(live: Live, compute: Callable[[Index], Delta]) -> Tried | None:
     return Tried(delta, before) if before % 2 == 0 and live.version == before else None
 
 
+def weight(text: str) -> int:
+    """What a job of an update may hold, in bytes."""
+    return 1_024 + 4 * len(text)
+
+
 class UpdateJob(GraphJob):
     """A SPARQL update.
 
@@ -140,8 +147,7 @@ class UpdateJob(GraphJob):
         request_id: bytes | None = None,
         condition: Condition | None = None,
     ) -> None:
-        size = 1_024 + 4 * len(request.update.source.text)
-        super().__init__(site, caller, via, size, request_id, condition)
+        super().__init__(site, caller, via, weight(request.update.source.text), request_id, condition)
         self.request = request
         self.tried = tried
         self.inside = inside
@@ -167,6 +173,29 @@ class UpdateJob(GraphJob):
             if error.code == "deadline":
                 return None
             raise
+
+
+class GroundJob(GraphJob):
+    """A SPARQL update of a known shape, whose statements are known; it costs no more than its text."""
+
+    __slots__ = ("ground",)
+
+    def __init__(
+        self,
+        site: Site,
+        caller: Caller,
+        ground: Ground,
+        *,
+        via: str,
+        size: int,
+        request_id: bytes | None = None,
+        condition: Condition | None = None,
+    ) -> None:
+        super().__init__(site, caller, via, size, request_id, condition)
+        self.ground = ground
+
+    def delta(self, batch: Batch, turn: Turn) -> Delta:
+        return self.ground.evaluate(turn.index, self.site.most)
 
 
 class TimedJob(UpdateJob):

@@ -91,6 +91,10 @@ class Request:
             self._templates[operation.start] = found
         return found
 
+    def ground(self, operation: Operation) -> Template:
+        """The statements of an operation's pattern that has no variables, see `bounded.is_bounded`."""
+        return self._reader.pattern(operation)
+
     def dataset(self, operation: Operation) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
         """The default and the named graphs of an operation's pattern; None: those of the dataset."""
         if self.protocol:

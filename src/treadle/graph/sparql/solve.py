@@ -29,6 +29,9 @@ class Statements(Protocol):
     def exists(self, quad: Quad) -> bool:
         """Whether the statement is there."""
 
+    def existing(self, quads: Iterable[Quad]) -> set[Quad]:
+        """Those of some statements that are there."""
+
     def has_graph(self, graph: IRI) -> bool:
         """Whether the named graph is there."""
 
@@ -199,8 +202,9 @@ class Overlay:
         removed: list[Quad] = []
         added: list[Quad] = []
         for changed in self._changed.values():
+            below = self.below.existing(changed)
             for quad, present in changed.items():
-                if present != self.below.exists(quad):
+                if present != (quad in below):
                     (added if present else removed).append(quad)
         created: list[IRI] = []
         dropped: list[IRI] = []

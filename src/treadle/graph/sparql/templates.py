@@ -152,6 +152,14 @@ class TemplateReader:
             raise self._source.error(message, self._tokens[operation.delete[0]].start)
         return patterns
 
+    def pattern(self, operation: Operation) -> Template:
+        """What a pattern of plain statements asks for.
+
+        Raises:
+            SparqlSyntax: it has anything else in it.
+        """
+        return () if operation.where is None else self._read(operation.where, operation)
+
     def _refuse(self, span: Span, kind: str, message: str) -> None:
         for token in self._tokens[slice(*span)]:
             if token.kind == kind and token.value not in self._bindings:

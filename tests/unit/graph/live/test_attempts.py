@@ -22,7 +22,7 @@ from treadle.errors import Busy, SparqlError
 from treadle.graph.delta import Delta
 from treadle.graph.live import attempts, jobs
 from treadle.graph.live.attempts import Load, Text
-from treadle.graph.live.jobs import TimedJob, UpdateJob
+from treadle.graph.live.jobs import GroundJob, TimedJob, UpdateJob
 from treadle.graph.load import Loaded
 from treadle.graph.terms import IRI, Literal, Quad
 from treadle.store.memory import MemoryStore
@@ -67,7 +67,9 @@ def test_what_costs_no_more_than_its_text_is_evaluated_inside_alone(db: Database
     ):
         update = begun(db, text)
         job = update.job(5.0)
-        assert update.free and job.tried is None and job.inside == "free", text
+        assert update.free, text
+        if not isinstance(job, GroundJob):  # its shape was met before
+            assert isinstance(job, UpdateJob) and job.tried is None and job.inside == "free", text
     for text in (
         COPY,
         "INSERT { <urn:a> <urn:p> 1 } WHERE { <urn:s:1> <urn:p>+ '1' }",
