@@ -77,10 +77,10 @@ def told(name: str, seed: int, steps: int, result: Result) -> str:
         return False
 
     short = shrink(found.draw(seed, steps)[: result.steps], fails, most=150)
-    lines = [f"the shortest history found that still breaks ({why[0]}):"]
+    lines = ["the shortest script found that still breaks:"]
     if found.tries > 1:
         lines.append(
             f"(its processes race, so runs of it differ: each script was run up to {found.tries} times"
             " before it counted as sound; repeat it a few times)"
         )
-    return "\n".join([*lines, found.tell(short)])
+    return "\n".join([*lines, found.tell(short), f"then: {why[0]}"])

@@ -19,6 +19,7 @@ BUDGET = {
     "conformance": 120,
     "faults": 120,
     "concurrency": 120,
+    "sim": 150,
     "acceptance": 60,
     "server": 60,
     "browser": 60,

@@ -22,6 +22,10 @@ NEVER: Final = frozenset(("internal", "database_corrupt", "idempotency_key_reuse
                           "busy", "over_capacity", "unknown_name", "invalid_input"))  # fmt: skip
 """What no client may hear: nothing that was asked calls for it."""
 
+SHOWN: Final = ("seen", "token", "worker", "seconds")
+AROUND: Final = 12
+"""So many operations are shown, of which the last cannot be explained."""
+
 
 class Jury:
     """Checks a run while it goes on: each answer and each record once."""
@@ -115,7 +119,27 @@ def linear(operations: Iterable[Operation]) -> None:
     for row, its in rows.items():
         stuck = explain(its, State(), step)
         if stuck is not None:
-            demand(False, f"job {row}: no order of its operations explains {stuck.asked} → {stuck.answer}")
+            near = [one for one in its if one.invoked <= (stuck.answered or 0)][-AROUND:]
+            around = "\n    ".join(map(_told, near))
+            demand(
+                False, f"job {row}: no order of its operations explains {_told(stuck)}, with\n    {around}"
+            )
+
+
+def _told(operation: Operation) -> str:
+    """An operation in a line: when it was asked and answered, what, and the answer."""
+    asked, answer = operation.asked, operation.answer
+    if not isinstance(asked, str):
+        given = [f"{name} {value}" for name, value in asked[1].items() if name in SHOWN]
+        asked = f"{asked[0]} ({', '.join(given)})"
+    if isinstance(answer, Answer):
+        left = f", leaving {answer.job}" if answer.job else ""
+        answer = f"{answer.outcome} at {answer.time:%H:%M:%S}{left}"
+    elif isinstance(answer, Seen):
+        answer = answer.job
+    elif operation.doubt:
+        answer = "nothing heard"
+    return f"{asked} → {answer} [{operation.invoked}–{operation.answered or '…'}]"
 
 
 def _of_rows(operation: Operation) -> Iterator[Operation]:

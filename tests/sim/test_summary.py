@@ -39,7 +39,7 @@ def test_a_script_that_fails_now_and_then_is_cut_down(monkeypatch: pytest.Monkey
     )
     monkeypatch.setattr(summaries, "scenario", lambda name: racing)
     text = told("racing", 1, 40, Result(0, {}, "seven", 40))
-    assert text.endswith("steps [7]")
+    assert text.endswith("steps [7]\nthen: seven")
     assert "up to 4 times" in text
 
 
