@@ -21,6 +21,7 @@ FILES: Final = {
     "treadle.toml.template": "treadle.toml",
     "worker.py.template": "worker.py",
     "test_contract.py.template": "test_{{module}}.py",
+    "README.md.template": "README.md",
     "gitignore.template": ".gitignore",
 }
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_][A-Za-z0-9]+)*")
