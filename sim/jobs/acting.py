@@ -61,7 +61,7 @@ def _repeat(clients: Clients, step: Step) -> Talk:
 
 
 def _deploy(clients: Clients, step: Step) -> Talk:
-    yield Ask(step.handle, Request("deploy"))
+    clients.deployed((yield Ask(step.handle, Request("deploy"))))
 
 
 _TALKS: Final[dict[str, Callable[[Clients, Step], Talk]]] = {

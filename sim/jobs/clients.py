@@ -126,12 +126,21 @@ class Clients:
 
     def looked(self, step: Step, operation: Operation, reply: Seen | Failure) -> None:
         """A worker has read a row."""
-        if isinstance(reply, Seen):
+        if isinstance(reply, Failure):
+            self.heard.append(("a look", reply))
+        else:
             self.recorder.ends(operation, reply)
             if reply.job is not None:
                 self._known[step.worker, step.job] = Known(reply.job.revision, reply.job.fence)
 
     def boarded(self, operation: Operation, reply: Board | Failure) -> None:
         """Somebody has read all rows at once."""
-        if isinstance(reply, Board):
+        if isinstance(reply, Failure):
+            self.heard.append(("a board", reply))
+        else:
             self.recorder.ends(operation, reply)
+
+    def deployed(self, reply: int | Failure) -> None:
+        """Somebody has deployed a successor, or was overtaken."""
+        if isinstance(reply, Failure) and reply.code != "version_conflict":
+            self.heard.append(("a deployment", reply))
