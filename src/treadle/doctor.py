@@ -23,6 +23,7 @@ from treadle.model import record
 from treadle.model.scalars import timestamp_text
 from treadle.ports.store import ReadTx
 from treadle.ports.tallies import LAPSED, Places, counted
+from treadle.retention.advice import advice
 
 SECOND: Final = 1_000_000
 DAY: Final = 86_400 * SECOND
@@ -50,7 +51,7 @@ def examine(engine: Engine) -> list[Finding]:
     """Everything worth saying about the database behind `engine`, the gravest first."""
     findings = [*_file(engine), *_clock(engine)]
     with engine.store.read() as tx:
-        for look in (_structure, _access, _principals, _leases):
+        for look in (_structure, _access, _principals, _leases, _sizes):
             try:
                 findings += look(engine, tx)
             except DatabaseCorrupt as error:  # the doctor is called for just such a database
@@ -175,3 +176,9 @@ def _leases(engine: Engine, tx: ReadTx) -> Iterator[Finding]:
         if rows:
             what = f"{rows} rows of {workflow.entity} or more: leases that ran out over a day ago"
             yield Finding("note", "lapsed_leases", what, "let a worker claim or expire them")
+
+
+def _sizes(engine: Engine, tx: ReadTx) -> Iterator[Finding]:
+    """What takes room, and what would give some back."""
+    for one in advice(tx, engine.clock.now()):
+        yield Finding("note", *one)

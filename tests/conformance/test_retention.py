@@ -9,13 +9,14 @@ import pytest
 
 import treadle
 from tests.support.engines import ORGANIZATION, SOURCE, START, claim, create, open_on, successor, work_id
+from tests.support.streams import post, send
 from treadle.access.roles import Role
 from treadle.database import Database
 from treadle.engine import parts
 from treadle.errors import DatabaseCorrupt, InvalidInput, KeyExpired
 from treadle.model import record
 from treadle.ports.store import LogEntry, Store
-from treadle.retention import Pruned, receipts
+from treadle.retention import Pruned, Windowed, receipts
 from treadle.testing import ManualClock
 from treadle.verify import snapshot
 from treadle.verify.walk import Walk
@@ -206,6 +207,44 @@ class TestVerificationAcceptsExactlyThat:
             tx.put_setting(mark, b"7")
             tx.commit()
         assert any("marked" in what for what in problems(pruned))
+
+
+class TestWindows:
+    """What is older than an operator's windows goes, and nothing else."""
+
+    def test_receipts_and_log_each_by_its_own(self, db: Database) -> None:
+        retention, both = db.retention(), {"receipts": DAY / 2, "log": DAY}
+        dry = retention.windows(**both, dry_run=True)
+        assert (dry.receipts, dry.log.through, dry.log.commits) == (Pruned(5, 4), 1, ())
+        done = retention.windows(**both)
+        assert (done.receipts.through, done.log.through, done.held) == (5, 1, "")
+        assert retention.begins == 1 and not problems(db)
+        again = retention.windows(**both)
+        assert (again.receipts.commits, again.log.commits) == ((), ())
+        assert retention.windows() == Windowed(Pruned(0, 0), Pruned(0, 0))
+
+    def test_the_log_by_age_keeps_its_last_record(self, db: Database, clock: ManualClock) -> None:
+        clock.advance(9 * DAY)
+        assert db.retention().log(older_than=DAY).through == 8
+        assert db.retention().windows(log=DAY).log.through == 9, "the prunings themselves are young"
+        assert not problems(db)
+        for wrong in ({}, {"through": 1, "older_than": DAY}):
+            with pytest.raises(InvalidInput, match="one of them"):
+                db.retention().log(**wrong)  # type: ignore[arg-type]
+
+    def test_as_far_as_a_stream_allows(self, store: Store, clock: ManualClock) -> None:
+        db = post(store, clock)
+        clock.advance(DAY)
+        send(db.acting_as("tests"), range(3))
+        clock.advance(9 * DAY)
+        done = db.retention().windows(log=DAY)
+        assert (done.log.through, done.held) == (1, "stream Sent holds an event of record 2")
+        with pytest.raises(InvalidInput, match="stream Sent holds"):
+            db.retention().log(older_than=DAY)
+        db.streams().retain("Sent", DAY)
+        db.streams().sweep("Sent")
+        assert db.retention().windows(log=DAY).held == ""
+        assert not problems(db)
 
 
 class TestTheLog:

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 import treadle
+from tests.support import streams
 from tests.support.engines import SOURCE, START, claim, create
 from treadle.access.caller import Caller
 from treadle.access.roles import Role
 from treadle.doctor import Finding
 from treadle.engine.grants import CreateToken, Grant
+from treadle.retention import advice
 from treadle.testing import ManualClock
 
 WORKER = Role("worker", commands=("ClaimWork",))
@@ -97,3 +99,47 @@ def test_a_damaged_file_is_said_to_be(db: treadle.Database, tmp_path: Path) -> N
     (tmp_path / "copy.db").write_bytes(data)
     with treadle.open(tmp_path / "copy.db", clock=ManualClock(START)) as damaged:
         assert found(damaged)["structure"].level == "error"
+
+
+class TestSizes:
+    """What takes room, and what would give some back."""
+
+    @pytest.fixture(autouse=True)
+    def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(advice, "LARGE", 64 * 1024)
+
+    def test_the_log_and_what_a_window_would_free(self, db: treadle.Database, clock: ManualClock) -> None:
+        db.run_many([create(number) for number in range(1, 300)], principal="maker")
+        young = found(db)
+        assert set(young) == {"log_size"} and "about 0.0 MiB of the log is older" in young["log_size"].what
+        assert "302 records, 300 receipts and 0 stubs" in young["log_size"].what
+        clock.advance(timedelta(days=91))
+        db.confirm_clock()
+        old = found(db)["log_size"]
+        assert old.level == "note" and "prune log --older-than 90" in old.remedy
+        size = float(old.what.split("the log has ")[1].split(" ")[0])
+        assert f"about {size:.1f} MiB" in old.what
+        db.retention().receipts(older_than=timedelta(days=90))
+        assert "0 receipts and 300 stubs" in found(db)["log_size"].what
+
+    def test_free_room(self, db: treadle.Database, clock: ManualClock) -> None:
+        db.run_many([create(number) for number in range(1, 300)], principal="maker")
+        db.retention().log(through=db.head[0] - 1)
+        assert "treadle vacuum" in found(db)["vacuum_pays"].remedy
+        db.retention().vacuum()
+        assert "vacuum_pays" not in found(db)
+
+    def test_a_stream_that_holds_the_log(self, tmp_path: Path, clock: ManualClock) -> None:
+        with treadle.open(tmp_path / "mail.db", clock=clock) as db:
+            db.deploy(streams.SOURCE)
+            streams.send(db.acting_as("tests"), range(200))
+            assert "stream_holds_log" not in found(db)
+            clock.advance(timedelta(days=91))
+            db.confirm_clock()
+            assert "stream Sent holds an event of record 2" in found(db)["stream_holds_log"].what
+
+    def test_a_database_in_memory_takes_no_room(self) -> None:
+        with treadle.open(":memory:") as db:
+            db.deploy(SOURCE)
+            db.run_many([create(number) for number in range(300)], principal="maker")
+            assert {"log_size", "vacuum_pays"}.isdisjoint(found(db))

@@ -10,6 +10,7 @@ import typer
 from treadle.cli import options, screen, session
 from treadle.cli.progress import progress
 from treadle.cli.verbs import examples, verb_app
+from treadle.errors import ConfigError
 
 if TYPE_CHECKING:
     from treadle.retention import Pruned
@@ -89,10 +90,15 @@ def stubs(
 
 
 @app.command(
-    epilog=examples("treadle prune log --through 120000 --dry-run", "treadle prune log --through 120000")
+    epilog=examples("treadle prune log --through 120000 --dry-run", "treadle prune log --older-than 365")
 )
 def log(
-    through: Annotated[int, typer.Option("--through", metavar="N", min=1, help="The last record that goes.")],
+    through: Annotated[
+        int | None, typer.Option("--through", metavar="N", min=1, help="The last record that goes.")
+    ] = None,
+    older_than: Annotated[
+        float | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Records older than this go.")
+    ] = None,
     dry_run: DryRun = False,
     principal: options.Principal = None,
     role: options.Role = None,
@@ -102,18 +108,63 @@ def log(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Drop the log's records up to N, and keep the state that they led to.
+    """Drop the log's records up to N, or those older than DAYS, and keep the state that they led to.
 
-    The history is verified up to N first; receipts up to there become stubs. From then on `treadle verify`
-    begins with the state that was kept, and what happened before cannot be shown any more: keep a backup.
+    The history is verified up to there first; receipts up to there become stubs. From then on `treadle
+    verify` begins with the state that was kept, and earlier records are not shown any more: keep a backup.
     Goes in steps; after an interruption the same call goes on. Then `treadle vacuum` makes the file smaller.
     """
+    if (older_than is None) == (through is None):
+        raise typer.BadParameter("say --through N or --older-than DAYS")
+    age = None if older_than is None else timedelta(days=older_than)
     with session.opened(session.settings(config, database, set_)) as opened, progress("verify") as shown:
         retention = opened.retention(principal=principal or OWNER, role=role)
-        done = retention.log(through=through, dry_run=dry_run, progress=shown)
+        done = retention.log(through=through, older_than=age, dry_run=dry_run, progress=shown)
+    _say_bytes(done, json=json, dry_run=dry_run)
+    _say(done, "receipts become stubs", json=json, dry_run=dry_run)
+
+
+@app.command(epilog=examples("treadle prune windows --dry-run", "treadle prune windows"))
+def windows(
+    dry_run: DryRun = False,
+    principal: options.Principal = None,
+    role: options.Role = None,
+    database: options.Database = None,
+    config: options.ConfigFile = None,
+    set_: options.Set = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Let go of what is older than the windows under [retention] in treadle.toml.
+
+    `receipts_days` makes older receipts stubs, `log_days` drops older records of the log, as far as no event
+    that is still in its stream needs them. Made to be run by a timer, say every night.
+    """
+    wanted = session.settings(config, database, set_)
+    days = [wanted[f"retention.{name}"] for name in ("receipts_days", "log_days")]
+    if days == [None, None]:
+        raise ConfigError(
+            "no window is stated: set receipts_days or log_days under [retention] in treadle.toml"
+        )
+    ages = [None if one is None else timedelta(days=one) for one in days]
+    with session.opened(wanted) as opened, progress("prune") as shown:
+        retention = opened.retention(principal=principal or OWNER, role=role)
+        done = retention.windows(receipts=ages[0], log=ages[1], dry_run=dry_run, progress=shown)
+    if json:
+        parts = {"receipts": done.receipts._asdict(), "log": done.log._asdict()}
+        screen.out_json({"dry_run": dry_run, **parts, "held": done.held})
+        return
+    _say(done.receipts, "receipts become stubs", json=False, dry_run=dry_run)
+    if days[1] is not None:
+        _say_bytes(done.log, json=False, dry_run=dry_run)
+        _say(done.log, "more receipts become stubs", json=False, dry_run=dry_run)
+    if done.held:
+        screen.out(f"{done.held}, so the log was not pruned to its window")
+
+
+def _say_bytes(done: Pruned, *, json: bool, dry_run: bool) -> None:
     if not json and (dry_run or done.commits):
         screen.out(f"{done.bytes} bytes of records go, {done.state_bytes} bytes of their state stay")
-    _say(done, "receipts become stubs", json=json, dry_run=dry_run)
 
 
 def _say(done: Pruned, what: str, *, json: bool, dry_run: bool) -> None:

@@ -133,6 +133,22 @@ _SETTINGS: Final = (
         "Whether the log has a line for each request, and not only for those that the server failed.",
     ),
     Setting(
+        "retention.receipts_days",
+        Integer(1, 36_500),
+        None,
+        "How many days receipts are kept, for `treadle prune windows`: older ones become stubs, which refuse "
+        "their keys.",
+        "for ever",
+    ),
+    Setting(
+        "retention.log_days",
+        Integer(1, 36_500),
+        None,
+        "How many days the log is kept, for `treadle prune windows`: of older records the state they led to "
+        "stays.",
+        "for ever",
+    ),
+    Setting(
         "roles",
         Tables(_role_schema()),
         None,

@@ -14,7 +14,7 @@ brings to its end:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -112,14 +112,30 @@ def check_place(tx: ReadTx, through: int) -> None:
         raise InvalidInput(f"name a record between 1 and {head - 1}; the last one stays", path="through")
     if migration.load(tx) is not None:
         raise InvalidInput("a migration is under way; finish or abandon it first", path="through")
-    for name in sorted(_event_names(tx)):
-        oldest = tx.events(name, None, (-1, 0), 1)
-        if oldest and oldest[0].number <= through:
-            raise InvalidInput(
-                f"stream {name} holds an event of record {oldest[0].number}; events go before their records: "
-                "give the stream a window and sweep it, or name an earlier record",
-                path="through",
-            )
+    held = holding(tx)
+    if held is not None and held.number <= through:
+        raise InvalidInput(
+            f"{held}; events go before their records: give the stream a window and sweep it, or name an "
+            "earlier record",
+            path="through",
+        )
+
+
+class Held(NamedTuple):
+    """The stream that has the earliest event of all, and that event's record."""
+
+    stream: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"stream {self.stream} holds an event of record {self.number}"
+
+
+def holding(tx: ReadTx) -> Held | None:
+    """What keeps the log from being pruned beyond a place: an event that is in its stream."""
+    oldest = ((name, tx.events(name, None, (-1, 0), 1)) for name in sorted(_event_names(tx)))
+    found = [Held(name, events[0].number) for name, events in oldest if events]
+    return min(found, key=lambda held: held.number, default=None)
 
 
 def _event_names(tx: ReadTx) -> set[str]:

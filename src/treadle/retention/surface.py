@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from treadle.access.caller import Caller
 from treadle.engine import retained
 from treadle.engine.core import Engine
 from treadle.errors import InvalidInput
 from treadle.ports.store import ReadTx
-from treadle.retention.log import prune_log
+from treadle.retention.log import holding, prune_log
 from treadle.retention.receipts import DropStubs, Progress, Pruned, PruneReceipts, receipts_of, steps
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+class Windowed(NamedTuple):
+    """What went because it was older than its window; `held` says what keeps more of the log, or is ''."""
+
+    receipts: Pruned
+    log: Pruned
+    held: str = ""
 
 
 class Retention:
@@ -68,8 +76,17 @@ class Retention:
             self._engine, lambda: DropStubs(self._caller, last, time), first, max(first, last), progress
         )
 
-    def log(self, *, through: int, dry_run: bool = False, progress: Progress | None = None) -> Pruned:
-        """Drop the records of the log up to number `through`; the state they led to is kept, with a digest.
+    def log(
+        self,
+        *,
+        through: int | None = None,
+        older_than: timedelta | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Pruned:
+        """Drop the records of the log up to number `through`, or those that are older than `older_than`.
+
+        The state they led to is kept, with a digest.
 
         Their receipts become stubs first. The history is verified up to there, and nothing is pruned where
         it does not agree. `progress` is called with records verified and in all. Events go before their
@@ -78,7 +95,44 @@ class Retention:
         Raises `InvalidInput` where the log cannot begin there, `DatabaseCorrupt`, `Denied` and `Busy`.
         """
         self._check()
+        if (through is None) == (older_than is None):
+            raise InvalidInput("say through, or older_than: one of them", path="through")
+        if through is None:
+            with self._engine.store.read() as tx:
+                through = min(self._bound(tx, older_than, None), tx.head().number - 1)
         return prune_log(self._engine, self._caller, through, dry_run=dry_run, progress=progress)
+
+    def windows(
+        self,
+        *,
+        receipts: timedelta | None = None,
+        log: timedelta | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Windowed:
+        """Keep receipts, and the log, for so long and no longer; None keeps them for ever.
+
+        The log goes as far as events that are still in their streams allow, and `held` says so where that is
+        short of its window. Made to be called again and again. Raises what `receipts` and `log` raise.
+        """
+        self._check()
+        none = Pruned(0, 0)
+        stubs = (
+            none
+            if receipts is None
+            else self.receipts(older_than=receipts, dry_run=dry_run, progress=progress)
+        )
+        if log is None:
+            return Windowed(stubs, none)
+        with self._engine.store.read() as tx:
+            through = min(self._bound(tx, log, None), tx.head().number - 1)
+            held = holding(tx)
+        if held is None or held.number > through:
+            held = None
+        else:
+            through = held.number - 1
+        gone = prune_log(self._engine, self._caller, through, dry_run=dry_run, progress=progress)
+        return Windowed(stubs, gone, "" if held is None else str(held))
 
     def vacuum(self, timeout: float | None = None) -> tuple[int, int]:
         """Give the file's free space back to the system; its bytes before and after.
@@ -128,4 +182,4 @@ def _count(tx: ReadTx, first: int, last: int) -> int:
     return keys
 
 
-__all__ = ["Retention"]
+__all__ = ["Retention", "Windowed"]

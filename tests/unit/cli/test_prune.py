@@ -55,3 +55,26 @@ def test_the_log_then_the_file(job: Call) -> None:
     assert job("prune", "log", "--through", str(number - 1)).out == "nothing to prune\n"
     size = job("vacuum", "--json").json
     assert 0 < size["after"] <= size["before"] and "bytes now" in job("vacuum").out
+
+
+def test_the_log_by_age(job: Call) -> None:
+    for wrong in ((), ("--through", "2", "--older-than", "1")):
+        assert job("prune", "log", *wrong).code == 2
+    assert job("prune", "log", "--older-than", "1").out == "nothing to prune\n"
+    number = head(job)
+    done = job("prune", "log", "--older-than", "0", "--json").json
+    assert done["through"] == number - 1 and job("verify").code == 0
+
+
+def test_the_windows_of_the_settings(job: Call) -> None:
+    refused = job("prune", "windows")
+    assert refused.code == 2 and "[retention]" in refused.err
+    one = ("--set", "retention.receipts_days=30")
+    assert job("prune", "windows", *one).out == "nothing to prune\n"
+    both = (*one, "--set", "retention.log_days=365")
+    assert job("prune", "windows", *both).out == "nothing to prune\n" * 2
+    dry = job("prune", "windows", *both, "--dry-run")
+    assert dry.out.count("nothing was changed") == 2
+    shown = job("prune", "windows", *both, "--json").json
+    assert (shown["dry_run"], shown["log"]["through"], shown["held"]) == (False, 0, "")
+    assert job("prune", "windows", "--set", "retention.log_days=0").code == 2

@@ -40,6 +40,10 @@ idle_seconds = 6
 drain_seconds = 7
 log_requests = true
 
+[retention]
+receipts_days = 90
+log_days = 365
+
 [[roles]]
 name = "worker"
 commands = ["Claim"]
@@ -102,6 +106,8 @@ SPELLED = {
     "server.idle_seconds": "5",
     "server.drain_seconds": "6",
     "server.log_requests": "off",
+    "retention.receipts_days": "7",
+    "retention.log_days": "8",
     "roles": '[{"name": "reader"}]',
     "graph.base_ns": "urn:y:",
     "graph.governance.enforce_workflows": "false",
@@ -120,6 +126,8 @@ READ = {
     "server.idle_seconds": 5,
     "server.drain_seconds": 6,
     "server.log_requests": False,
+    "retention.receipts_days": 7,
+    "retention.log_days": 8,
     "roles": ({"name": "reader"},),
     "graph.governance.enforce_workflows": False,
     "graph.governance.verify_transitions": True,

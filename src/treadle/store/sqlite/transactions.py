@@ -12,6 +12,7 @@ import apsw
 from treadle.errors import DatabaseCorrupt, check
 from treadle.model.facts import Key, Range, Row, RowChange, UniqueRef
 from treadle.model.packing import pack, unpack
+from treadle.ports.sizes import Sizes
 from treadle.ports.store import Head, LogEntry, QuadText, StoredEvent, Table
 from treadle.ports.tallies import Places, Tally
 from treadle.store.handle import ENDED, NO_RECORD, check_built, check_follows, check_successor
@@ -19,6 +20,7 @@ from treadle.store.sqlite.cells import decode_u64, encode_u64
 from treadle.store.sqlite.failures import guarded, translated
 from treadle.store.sqlite.queries import SqliteWalks
 from treadle.store.sqlite.schema import note_schema, schema_sum
+from treadle.store.sqlite.sizes import sizes
 from treadle.store.sqlite.statements import (
     Mask,
     TableStatements,
@@ -253,6 +255,10 @@ class SqliteRead(SqliteWalks):
     @guarded
     def tally(self, table: Table, places: Places, now: int) -> list[Tally]:
         return tally(self._db, table, places, now)
+
+    @guarded
+    def sizes(self) -> Sizes:
+        return sizes(self._db)
 
     @guarded
     def receipts(self, identities: Sequence[bytes]) -> list[int | None]:
