@@ -68,6 +68,11 @@ _READERS: Final[dict[type, Callable[[Any], Term]]] = {
 }
 
 
+def iri_of(node: Any) -> IRI:
+    """The name of a node that has one."""
+    return _iri(node.value)
+
+
 def graph_of(graph: Any) -> IRI | None:
     """The graph's name, None for the default graph.
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import pyoxigraph as ox
 
 from treadle.errors import check
-from treadle.graph.convert import graph_of, quad_of, term_of, to_ox, to_ox_graph, to_ox_quad
+from treadle.graph.convert import graph_of, iri_of, quad_of, term_of, to_ox, to_ox_graph, to_ox_quad
 from treadle.graph.delta import Delta
 from treadle.graph.evaluation import Stopped
 from treadle.graph.replicas import Replica, Replicas
@@ -174,6 +174,11 @@ class Index:
         """Predicate and object of every statement about the subject in the graph."""
         found = self._match(subject, None, None, graph)
         return [(trusted_iri(quad.predicate.value), term_of(quad.object)) for quad in found]
+
+    def some_facts(self, subject: Resource, graph: Graph, most: int) -> list[tuple[IRI, Term]]:
+        """The same, but no more than `most` of them."""
+        found = islice(self._match(subject, None, None, graph), most)
+        return [(iri_of(quad.predicate), term_of(quad.object)) for quad in found]
 
     def objects(self, subject: Resource, predicate: IRI, graph: Graph) -> list[Term]:
         """The objects of the subject's statements with the predicate in the graph."""

@@ -195,7 +195,7 @@ class GroundJob(GraphJob):
         self.ground = ground
 
     def delta(self, batch: Batch, turn: Turn) -> Delta:
-        return self.ground.evaluate(turn.index, self.site.most)
+        return self.ground.evaluate(turn.facts, self.site.most)
 
 
 class TimedJob(UpdateJob):

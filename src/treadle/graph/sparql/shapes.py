@@ -23,13 +23,12 @@ import pyoxigraph as ox
 
 from treadle.errors import TreadleError
 from treadle.graph.convert import checked_iri
-from treadle.graph.dataset import Index
 from treadle.graph.delta import Delta
 from treadle.graph.evaluation import never
 from treadle.graph.literals import canonical
 from treadle.graph.sparql.bounded import is_bounded
 from treadle.graph.sparql.request import Protocol, Request
-from treadle.graph.sparql.solve import Labels, Overlay
+from treadle.graph.sparql.solve import Labels, Overlay, Statements
 from treadle.graph.sparql.split import Operation
 from treadle.graph.sparql.templates import Template, placeholder_prefix
 from treadle.graph.terms import IRI, Literal, Quad, trusted_literal
@@ -73,8 +72,8 @@ class Ground(NamedTuple):
     delete: Sequence[Quad]
     insert: Sequence[Quad]
 
-    def evaluate(self, index: Index, most: int) -> Delta:
-        """The change that it makes to the index as it is; see `treadle.graph.sparql.update.evaluate`.
+    def evaluate(self, index: Statements, most: int) -> Delta:
+        """The change that it makes to what an index has; see `treadle.graph.sparql.update.evaluate`.
 
         Raises:
             SparqlLimit: it touches more than `most` statements.
