@@ -9,7 +9,7 @@ from typing import Final
 
 from sim.contract.acting import act
 from sim.contract.world import World
-from sim.jobs.script import WEIGHTS, Step
+from sim.jobs.script import WEIGHTS, Odds, Step
 from sim.jobs.script import draw as drawn
 from sim.jobs.verdict import Jury
 from sim.scenario import Broken, Result, folder
@@ -20,7 +20,7 @@ CHECK_EVERY: Final = 60
 
 def draw(seed: int, length: int) -> list[Step]:
     """The script of a seed."""
-    return drawn(seed, length, {**WEIGHTS, "power": 1, "disk": 2})
+    return drawn(seed, length, Odds({**WEIGHTS, "power": 1, "disk": 2}))
 
 
 def run(seed: int, script: Sequence[Step]) -> Result:

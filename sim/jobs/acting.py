@@ -21,11 +21,15 @@ def _command(clients: Clients, step: Step) -> Talk:
     if step.amount % 3:
         yield from _look(clients, step)
     key = clients.request(step)
-    reply = yield clients.sends(step.handle, [key])
+    reply = yield clients.sends(step.handle, [key], patience=_patience(step))
     (answer,) = clients.hear([key], reply, heard=step.fate != "lost")
     if step.fate == "twice":
         clients.hear([key], (yield clients.sends(step.handle + 1, [key])), heard=True)
     clients.learn(step, answer)
+
+
+def _patience(step: Step) -> float | None:
+    return step.amount % 20 * 0.0002 if step.fate == "hasty" else None
 
 
 def _batch(clients: Clients, step: Step) -> Talk:
@@ -33,7 +37,7 @@ def _batch(clients: Clients, step: Step) -> Talk:
     kinds: tuple[Kind, ...] = ("create", "claim", "expire", "create", "claim")
     steps = [step._replace(kind=kind, job=(step.job + place) % JOBS) for place, kind in enumerate(kinds)]
     keys = [clients.request(each) for each in steps]
-    reply = yield clients.sends(step.handle, keys, "batch")
+    reply = yield clients.sends(step.handle, keys, "batch", _patience(step))
     for each, answer in zip(steps, clients.hear(keys, reply, heard=step.fate != "lost"), strict=True):
         clients.learn(each, answer)
 

@@ -70,6 +70,7 @@ class Request(NamedTuple):
     kind: Literal["run", "batch", "row", "board", "deploy"]
     calls: Sequence[Call] = ()
     job: int = 0
+    patience: float | None = None
 
 
 Reply = Any
@@ -92,9 +93,9 @@ def failure(error: TreadleError) -> Failure:
 def _serve(db: Database, request: Request) -> Reply:
     if request.kind == "run":
         ((command, body),) = request.calls
-        return [_answer(db.run(command, body, principal="sim"))]
+        return [_answer(db.run(command, body, principal="sim", timeout=request.patience))]
     if request.kind == "batch":
-        done = db.run_many(list(request.calls), principal="sim")
+        done = db.run_many(list(request.calls), principal="sim", timeout=request.patience)
         return [_answer(one) if isinstance(one, Receipt) else failure(one) for one in done]
     if request.kind == "row":
         row = db.row("Job", (YARD, request.job))

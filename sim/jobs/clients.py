@@ -63,6 +63,7 @@ class Clients:
         self.sent: dict[str, Sent] = {}
         self.unheard: list[str] = []
         self.heard: list[tuple[str, Answer | Failure]] = []
+        self.hasty: set[str] = set()
         self.holders: dict[int, int] = {}
         self._known: dict[tuple[int, int], Known] = {}
 
@@ -85,15 +86,19 @@ class Clients:
         self.sent[key] = Sent(command, body, self.recorder.begins(step.job, (command, body)))
         return key
 
-    def sends(self, handle: int, keys: Sequence[str], kind: Any = "run") -> Ask:
-        """Requests that are in `sent`, on their way."""
+    def sends(
+        self, handle: int, keys: Sequence[str], kind: Any = "run", patience: float | None = None
+    ) -> Ask:
+        """Requests that are in `sent`, on their way; their client waits `patience` seconds, or for ever."""
         calls: list[Call] = []
         for key in keys:
             sent = self.sent[key]
             sent.handle = handle
+            if patience is not None:
+                self.hasty.add(key)
             sent.under_way += 1
             calls.append((sent.command, sent.input))
-        return Ask(handle, Request(kind, calls))
+        return Ask(handle, Request(kind, calls, patience=patience))
 
     def hear(self, keys: Sequence[str], reply: Reply, *, heard: bool) -> list[Answer | None]:
         """What became of requests: for each, the answer that its client heard."""

@@ -10,8 +10,9 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-Fate = Literal["heard", "lost", "twice"]
-"""What becomes of an answer: heard, lost on the way back, or heard after the request came in twice."""
+Fate = Literal["heard", "lost", "twice", "hasty"]
+"""What becomes of an answer: heard, lost on the way back, heard after the request came in twice, or not
+waited for long."""
 
 Kind = Literal[
     "create", "look", "board", "claim", "renew", "release", "expire", "start", "finish", "remove",
@@ -58,24 +59,35 @@ WEIGHTS: Final[Mapping[Kind, int]] = {
 }
 """How often each kind comes, for a part; a scenario adds its own."""
 
+FATES: Final[Mapping[Fate, int]] = {"heard": 80, "lost": 12, "twice": 8}
+"""How often each fate comes, for a part."""
+
 _SECONDS: Final = (1, 1, 1, 4, 5, 5, 30, 30, 299, 300, 301, 3_600, 86_400)
 
 
-def draw(seed: int, length: int, weights: Mapping[Kind, int], beside: float = 0.0) -> list[Step]:
-    """The script of a seed: `length` steps, the same for ever. `beside` is the share of such steps."""
+class Odds(NamedTuple):
+    """How often each kind and each fate comes, for a part, and the share of steps beside others."""
+
+    kinds: Mapping[Kind, int]
+    fates: Mapping[Fate, int] = FATES
+    beside: float = 0.0
+
+
+def draw(seed: int, length: int, odds: Odds) -> list[Step]:
+    """The script of a seed: `length` steps, the same for ever."""
     dice = random.Random(f"treadle {seed}")
     script: list[Step] = []
-    for kind in dice.choices(list(weights), list(weights.values()), k=length):
-        step = _step(dice, kind)
-        if script and dice.random() < beside:
+    for kind in dice.choices(list(odds.kinds), list(odds.kinds.values()), k=length):
+        step = _step(dice, kind, odds.fates)
+        if script and dice.random() < odds.beside:
             same = script[-1].job if dice.random() < 0.75 else step.job
-            step = step._replace(beside=True, job=same, handle=script[-1].handle + 1)
+            step = step._replace(beside=True, job=same, handle=script[-1].handle + dice.randrange(HANDLES))
         script.append(step)
     return script
 
 
-def _step(dice: random.Random, kind: Kind) -> Step:
-    fate: Fate = dice.choices(("heard", "lost", "twice"), (80, 12, 8))[0]
+def _step(dice: random.Random, kind: Kind, fates: Mapping[Fate, int]) -> Step:
+    (fate,) = dice.choices(list(fates), list(fates.values()))
     amount = dice.randrange(1 << 30)
     if kind in ("advance", "back"):
         amount = dice.choice(_SECONDS)

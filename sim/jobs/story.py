@@ -29,7 +29,12 @@ _WORDS: Final = {
     "kill": "worker {worker} asks for job {job}, and the process is killed ({amount})",
     "deploy": "a successor contract is deployed",
 }
-_FATES: Final = {"heard": "", "lost": "; the answer is lost", "twice": "; the request arrives twice"}
+_FATES: Final = {
+    "heard": "",
+    "lost": "; the answer is lost",
+    "twice": "; the request arrives twice",
+    "hasty": "; it does not wait for long",
+}
 _NOWHERE: Final = ("advance", "back", "power", "repeat")
 
 

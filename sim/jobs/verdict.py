@@ -21,6 +21,9 @@ from treadle.database import Database
 EXPECTED: Final = frozenset(("store", "disk_full", "outcome_unknown", "gone"))
 """The errors that clients may hear: the disk failed, or the process ended. Nothing asked calls for others."""
 
+HASTY: Final = frozenset(("busy", "cancelled"))
+"""What a client that does not wait for long may hear: certainly nothing happened."""
+
 SHOWN: Final = ("seen", "token", "worker", "seconds")
 AROUND: Final = 12
 """So many operations are shown, of which the last cannot be explained."""
@@ -61,7 +64,8 @@ class Jury:
         """Acknowledged means recorded, once, and every repeat is answered the same."""
         for key, answer in self._clients.heard[self._judged :]:
             if isinstance(answer, Failure):
-                demand(answer.code in EXPECTED, f"{key}: {answer}")
+                hasty = answer.code in HASTY and key in self._clients.hasty
+                demand(hasty or answer.code in EXPECTED, f"{key}: {answer}")
                 continue
             sent = self._clients.sent[key]
             demand(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections import deque
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +20,7 @@ class Host:
 
     def __init__(self, path: Path, seed: int, defect: str | None) -> None:
         self.pipe, theirs = context().Pipe()
-        self.waiting: deque[tuple[Talk, Doom | None]] = deque()
+        self.waiting: dict[int, tuple[Talk, Doom | None]] = {}
         self.killed = False
         self._process = context().Process(target=main, args=(theirs, str(path), seed, defect), daemon=True)
         self._process.start()
@@ -29,7 +28,7 @@ class Host:
 
     def ask(self, talk: Talk, order: Order) -> None:
         """Send what a client asks. A process that has died meanwhile is found out when it is read from."""
-        self.waiting.append((talk, order.doom))
+        self.waiting[order.number] = talk, order.doom
         try:
             self.pipe.send(order)
         except (BrokenPipeError, ConnectionResetError):

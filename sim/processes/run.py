@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from sim.jobs.script import WEIGHTS, Step, together
+from sim.jobs.script import FATES, WEIGHTS, Odds, Step, together
 from sim.jobs.script import draw as drawn
 from sim.jobs.verdict import Jury
 from sim.processes.acting import act
@@ -16,14 +16,14 @@ from sim.scenario import Broken, Result, folder
 from treadle.errors import TreadleError
 
 CHECK_EVERY: Final = 200
-BESIDE: Final = 0.4
+ODDS: Final = Odds({**WEIGHTS, "kill": 6, "disk": 4}, {**FATES, "hasty": 8}, beside=0.45)
 TRIES: Final = 6
 """How often a failing script is run again to see whether it still fails: processes race, so runs differ."""
 
 
 def draw(seed: int, length: int) -> list[Step]:
     """The script of a seed."""
-    return drawn(seed, length, {**WEIGHTS, "kill": 6, "disk": 4}, BESIDE)
+    return drawn(seed, length, ODDS)
 
 
 def run(seed: int, script: Sequence[Step], defect: str | None = None) -> Result:

@@ -41,16 +41,18 @@ class Doom(NamedTuple):
 
 
 class Order(NamedTuple):
-    """A request with the time that the process's clock is put to."""
+    """A request by its number, with the time that the process's clock is put to."""
 
+    number: int
     now: datetime
     request: Request
     doom: Doom | None = None
 
 
 class Served(NamedTuple):
-    """A reply, and whether the disk failed meanwhile."""
+    """The reply to an order, and whether the disk failed meanwhile."""
 
+    number: int
     reply: Reply
     failed: bool = False
 
@@ -94,13 +96,14 @@ class Server:
             for name, pages in SHORT.items():
                 setattr(checkpoint, name, pages)
         self._db: Database | None = None
+        self._opening = threading.Lock()
 
     def carry_out(self, order: Order) -> Served:
-        """Carry out a request, and meet its doom."""
+        """Carry out a request, and meet its doom. A failing disk (`doom.how`) is for one request alone."""
         self._clock.set(order.now)
         doom = order.doom
         if doom is None or doom.how == "soon":
-            return Served(self._reply(order.request))
+            return Served(order.number, self._reply(order.request))
         if doom.how == "before":
             _die()
         watch = threading.Timer(doom.number * TICK, _die)
@@ -114,16 +117,17 @@ class Server:
         watch.cancel()
         if doom.how == "after":
             _die()
-        return self._recovered(reply)
+        self._disk.deadly_at = 0
+        return Served(order.number, reply, doom.how == "disk" and self._recovers())
 
-    def _recovered(self, reply: Reply) -> Served:
+    def _recovers(self) -> bool:
         """The disk is well again; after a failure the database is opened anew."""
-        failed, self._disk.deadly_at = self._disk.fired, 0
+        failed = self._disk.fired
         if failed:
             self.close()
         self._disk.repair()
         self._disk.arm(None)
-        return Served(reply, failed)
+        return failed
 
     def _reply(self, request: Request) -> Reply:
         try:
@@ -132,14 +136,15 @@ class Server:
             return failure(error)
 
     def _open(self) -> Database:
-        if self._db is None:
-            store = open_database(self._path, vfs=self._vfs)
-            try:
-                self._db = Database(Engine(store, self._clock, self._ids, maximum_jump=None), self._path)
-            except BaseException:
-                store.close()
-                raise
-        return self._db
+        with self._opening:
+            if self._db is None:
+                store = open_database(self._path, vfs=self._vfs)
+                try:
+                    self._db = Database(Engine(store, self._clock, self._ids, maximum_jump=None), self._path)
+                except BaseException:
+                    store.close()
+                    raise
+            return self._db
 
     def close(self) -> None:
         """Close the database, if it is open."""
@@ -154,12 +159,46 @@ def main(pipe: Connection, path: str, seed: int, defect: str | None) -> None:
         module, _, name = defect.partition(":")
         getattr(importlib.import_module(module), name)()
     server = Server(path, seed)
+    desk = Desk(pipe, server)
     try:
-        while True:
-            order = pipe.recv()
-            if order is None:
-                break
-            pipe.send(server.carry_out(order))
-    except (EOFError, BrokenPipeError, ConnectionResetError):
+        while (order := pipe.recv()) is not None:
+            desk.take(order)
+    except (EOFError, ConnectionResetError):
         pass  # the simulator is gone
+    desk.wait()
     server.close()
+
+
+class Desk:
+    """Carries out orders on a thread each, so that those that come together share a batch."""
+
+    def __init__(self, pipe: Connection, server: Server) -> None:
+        self._pipe = pipe
+        self._server = server
+        self._sending = threading.Lock()
+        self._running: list[threading.Thread] = []
+
+    def take(self, order: Order) -> None:
+        """Begin an order. One whose disk fails is alone: what fails is then its own."""
+        alone = order.doom is not None and order.doom.how == "disk"
+        if alone:
+            self.wait()
+        thread = threading.Thread(target=self._carry_out, args=(order,))
+        thread.start()
+        self._running = [thread, *filter(threading.Thread.is_alive, self._running)]
+        if alone:
+            self.wait()
+
+    def wait(self) -> None:
+        """Wait for everything that was begun."""
+        for thread in self._running:
+            thread.join()
+        self._running.clear()
+
+    def _carry_out(self, order: Order) -> None:
+        served = self._server.carry_out(order)
+        with self._sending:
+            try:
+                self._pipe.send(served)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # the simulator is gone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import time
@@ -48,6 +49,7 @@ class World:
         self._hosts: list[Host | None] = [None] * HANDLES
         self._dooms: dict[Talk, Doom] = {}
         self._due: list[Due] = []
+        self._numbers = itertools.count(1)
         with self.here() as db:
             db.deploy(SOURCE, queries=QUERIES)
 
@@ -79,7 +81,7 @@ class World:
         # A look before the deed is not what the doom is for.
         doom = None if ask.request.kind == "row" else self._dooms.pop(talk, None)
         host = self._host(ask.handle)
-        host.ask(talk, Order(self.now, ask.request, doom))
+        host.ask(talk, Order(next(self._numbers), self.now, ask.request, doom))
         if doom is not None and doom.how == "soon":
             self._due.append(Due(time.monotonic() + doom.number * TICK, host))
 
@@ -102,7 +104,7 @@ class World:
         if served is None:
             self._died(host)
             return
-        talk, doom = host.waiting.popleft()
+        talk, doom = host.waiting.pop(served.number)
         if served.failed and doom is not None:
             self.faults[f"disk {doom.kind}"] += 1
         self._go_on(talk, served.reply)
@@ -111,12 +113,13 @@ class World:
         """A process is dead: whoever waited for it does not know what happened."""
         self._hosts[self._hosts.index(host)] = None
         self._due = [due for due in self._due if due.host is not host]
-        _, doom = host.waiting[0]
-        how = "soon" if host.killed else doom.how if doom else None
+        waiting = list(host.waiting.values())
+        dooms = [doom.how for _, doom in waiting if doom is not None and doom.how not in ("soon", "disk")]
+        how = "soon" if host.killed else next(iter(dooms), None)
         code = host.buried()
         demand(code == -signal.SIGKILL and how, f"a process ended by itself, with {code}")
         self.faults[f"kill {how}"] += 1
-        for talk, _ in host.waiting:
+        for talk, _ in waiting:
             self._go_on(talk, GONE)
 
     def _host(self, number: int) -> Host:
