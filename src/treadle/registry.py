@@ -26,6 +26,7 @@ PARTS: Final = {
     "queries.deploying": "treadle.queries.deploying",
     "recall": "treadle.engine.recall",
     "record": "treadle.model.record",
+    "simulation": "treadle.simulation",
     "streams": "treadle.streams",
     "streams.events": "treadle.streams.events",
     "client.working": "treadle.client.working",

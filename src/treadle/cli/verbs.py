@@ -38,6 +38,7 @@ VERBS: Final = (
     Verb("format", CONTRACT, "Lay contracts and queries out in the one layout."),
     Verb("explain", CONTRACT, "Say in words what a command does."),
     Verb("diagram", CONTRACT, "Draw a workflow: its states, its steps, its lease."),
+    Verb("simulate", CONTRACT, "Send a contract random requests, and say what it reached."),
     Verb("lsp", CONTRACT, "Speak the Language Server Protocol over standard input and output."),
     Verb("schema", CONTRACT, "Print the JSON Schema of every command's input and outcomes."),
     Verb("generate", CONTRACT, "Write a typed client, in Python or TypeScript."),
