@@ -165,8 +165,11 @@ class WorkflowClientSuite:
     def test_nothing_is_written_to_an_unguarded_server(
         self, r: Release, server: GuardedServer, client: WorkflowClient, offered: Any, reason: str
     ) -> None:
+        signed = client.sign(r.run.value, "submit")
         server.offered = offered
         writes: list[Callable[[], object]] = [
+            lambda: client.send(signed),
+            lambda: client.resolve(signed),
             lambda: client.advance(r.run.value, "submit"),
             lambda: client.start(r.run.value, r.plan.value),
             lambda: client.define(r.plan.value, label="x", initial="x", terminal=["x"], steps=[]),
@@ -178,6 +181,15 @@ class WorkflowClientSuite:
             assert exit_code(caught.value) == 2
         assert server.updates == []
         assert client.status(r.run.value).state == "Draft"
+
+    def test_what_landed_is_read_whatever_the_server_enforces_now(
+        self, r: Release, server: GuardedServer, client: WorkflowClient
+    ) -> None:
+        signed = client.sign(r.run.value, "submit")
+        client.send(signed)
+        server.offered = {"processing": "disabled", "signatureVersions": [1]}
+        assert client.resolve(signed).resolved
+        assert len(server.updates) == 1
 
     @pytest.mark.parametrize("step", ["approve", "nonsense", "", "http://example.org/nowhere/submit"])
     def test_an_illegal_step_names_the_legal_ones(

@@ -53,16 +53,20 @@ class Sender:
         if attempt:
             self._pause(min(0.1 * 2**attempt, 5.0))
 
-    def send(self, pending: Pending, *, sent: bool) -> Advanced:
+    def send(self, pending: Pending, *, sent: bool, allowed: Callable[[], None] | None = None) -> Advanced:
         """Send a signed advance, and read after every silence, until the event is there or can never come.
 
-        Once it may have been sent, no other failure is an answer to the question whether it landed.
+        Once it may have been sent, no other failure is an answer to the question whether it landed. `allowed`
+        is asked once, before anything is written, and raises where nothing may be.
         """
         for attempt in range(self._attempts):
             self._wait(attempt)
             try:
                 if sent and self._landed(pending):
                     return pending.advanced(tx=None, resolved=True)
+                if allowed is not None:
+                    allowed()
+                    allowed = None
                 answer = self._transport.update(self._move_text(pending))
             except NoAnswer:
                 sent = True

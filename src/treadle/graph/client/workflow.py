@@ -218,7 +218,7 @@ class WorkflowClient:
         pending = self.sign(run, step, expected_revision=expected_revision)
         if keep is not None:
             keep(pending)
-        return self.send(pending)
+        return self._sender.send(pending, sent=False)  # `sign` has asked whether it may be written
 
     def sign(self, run: str, step: str, *, expected_revision: str | int | None = None) -> Pending:
         """Sign a step for the revision that is read now, and send nothing; what it raises: see `advance`."""
@@ -229,12 +229,18 @@ class WorkflowClient:
         return self._sign(view, self._choose(view, step))
 
     def send(self, pending: Pending) -> Advanced:
-        """Send a signed advance, whether for the first time or again; for what it raises see `advance`."""
-        return self._sender.send(pending, sent=False)
+        """Send a signed advance, whether for the first time or again; for what it raises see `advance`.
+
+        However long ago it was signed, nothing is written unless processing is enabled now.
+        """
+        return self._sender.send(pending, sent=False, allowed=self._require_processing)
 
     def resolve(self, pending: Pending) -> Advanced:
-        """Learn what became of a signed advance that was sent before, sending it again if it is not there."""
-        return self._sender.send(pending, sent=True)
+        """Learn what became of a signed advance that was sent before, sending it again if it is not there.
+
+        It is read first, whatever the server enforces; it is sent again only where processing is enabled now.
+        """
+        return self._sender.send(pending, sent=True, allowed=self._require_processing)
 
     def registration_text(self, definitions: Iterable[str], *, bind: bool = True) -> str:
         """The Turtle text by which a person registers this agent's key; the client never loads it itself.
