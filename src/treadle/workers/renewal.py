@@ -43,6 +43,9 @@ class Renewer:
         self._ended = False
         self._pool = ThreadPoolExecutor(most, thread_name_prefix="treadle-renew")
         self._thread = threading.Thread(target=self._loop, name="treadle-renew", daemon=True)
+
+    def begin(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def add(self, turn: Turn) -> None:
@@ -76,7 +79,11 @@ class Renewer:
                     self._put_off(turn, inf)  # until there is an answer
                     self._pool.submit(self._answer, turn)
             with self._lock:
-                next_due = min((min(due, turn.deadline) for turn, due in self._turns.items()), default=None)
+                # The deadline of what was released has passed for good: waiting for it would be no waiting.
+                next_due = min(
+                    (due if turn.released else min(due, turn.deadline) for turn, due in self._turns.items()),
+                    default=None,
+                )
             wait = self._every if next_due is None else max(0.0, next_due - self._pace.now())
             self._pace.wait(self._wake, min(wait, self._every))
             self._wake.clear()

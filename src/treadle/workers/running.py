@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any, Final
 
 from treadle.errors import ConfigError, TreadleError
@@ -81,13 +81,11 @@ class Running:
         """Work until told to stop; or, `until_idle`, until there is nothing to do now."""
         settings = self._settings
         caller = Caller(settings.handler)
-        renewed = self._renewed
-        self._renewer = Renewer(
-            settings.pace, self._plan.seconds, settings.concurrency, self._extend, renewed
-        )
+        self._renewer = self._renewals()
         self._working = Working(settings, self._source, caller)
-        pool = ThreadPoolExecutor(settings.concurrency, thread_name_prefix=f"treadle-{settings.name}")
+        pool = self._pool()
         try:
+            self._renewer.begin()
             self._rounds(pool, until_idle)
         finally:
             pool.shutdown(wait=True)
@@ -95,7 +93,18 @@ class Running:
             caller.end()
         self._check()
 
-    def _rounds(self, pool: ThreadPoolExecutor, until_idle: bool) -> None:
+    # The threads, each kind in a place of its own, so that a test may have others.
+
+    def _pool(self) -> Executor:
+        settings = self._settings
+        return ThreadPoolExecutor(settings.concurrency, thread_name_prefix=f"treadle-{settings.name}")
+
+    def _renewals(self) -> Renewer:
+        settings = self._settings
+        most = settings.concurrency
+        return Renewer(settings.pace, self._plan.seconds, most, self._extend, self._renewed)
+
+    def _rounds(self, pool: Executor, until_idle: bool) -> None:
         idle = troubles = 0
         while not self._stop.is_set():
             self._wake.clear()
@@ -116,7 +125,7 @@ class Running:
                 return
             self._rest(idle)
 
-    def _round(self, pool: ThreadPoolExecutor) -> bool:
+    def _round(self, pool: Executor) -> bool:
         """Take and claim what there is room for; false if there was nothing."""
         room = self._settings.concurrency - len(self._busy)
         if room <= 0:
@@ -132,7 +141,7 @@ class Running:
             self._begin(pool, won)
         return True
 
-    def _begin(self, pool: ThreadPoolExecutor, won: Won) -> None:
+    def _begin(self, pool: Executor, won: Won) -> None:
         with self._lock:
             self._busy.add(won.turn.item.key)
         self._settings.counters.entered(1)

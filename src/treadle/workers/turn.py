@@ -86,7 +86,11 @@ class Turn:
         return self.item.row
 
     def check(self) -> None:
-        """Raise `LeaseLost` if the lease is lost; call it before something that cannot be taken back."""
+        """Raise `LeaseLost` if the lease is lost; call it before something that cannot be taken back.
+
+        It asks the clock of this process and not only the renewals, which may be late themselves.
+        """
+        self.watch()
         if self.lost.is_set():
             raise lease_lost()
 
@@ -127,7 +131,6 @@ class Turn:
     def call(self, step: Step, key: str, more: Mapping[str, Any]) -> Answer:
         """Run a step with the newest evidence. Raises `LeaseLost` if it does not hold any more."""
         with self._lock:
-            self.watch()
             self.check()
             self._settle()
             return self._send(step, self._inputs(step, key, more))

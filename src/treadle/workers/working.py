@@ -60,6 +60,7 @@ class Working:
             if plan.start is not None:
                 turn.once(plan.start, {})
                 hooks.at("started", turn.item)
+            turn.check()  # this process may have stood still since it asked for the lease
             with hooks.span("handle", {"worker": name}):
                 more = self._caller.call(turn)
             hooks.at("handled", turn.item)

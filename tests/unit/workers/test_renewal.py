@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.support.jobs import (
     deploy,
     fast_jobs,
     job,
+    outcomes,
     queue,
     run,
     service,
@@ -25,7 +27,9 @@ from tests.support.jobs import (
 from tests.support.pace import FastTime
 from treadle.access.roles import Role
 from treadle.errors import LeaseLost
-from treadle.workers import Turn, Worker
+from treadle.workers import Hooks, Turn, Worker
+from treadle.workers.patience import Pace
+from treadle.workers.renewal import Renewer
 
 
 def test_the_lease_is_renewed_while_the_handler_runs() -> None:
@@ -107,3 +111,81 @@ def test_an_async_handler_is_stopped_when_its_lease_is_lost() -> None:
     stopper.join(10)
     assert "cancelled" in ended
     assert states(db, [0]) == {"Waiting": 1}
+
+
+class Halted(Pace):
+    """A process that stands still until a test moves it on: its clock, and its threads that wait."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.waits: list[float] = []
+
+    def now(self) -> float:
+        return self.seconds
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        self.waits.append(seconds)
+        return event.wait(10)
+
+
+def test_a_handler_that_asks_late_is_told_though_no_renewal_has_noticed(db) -> None:
+    pace = Halted()
+    queue(db, [0])
+    told: list[str] = []
+
+    def work(row: Any, turn: Turn) -> None:
+        pace.seconds += 61  # the process stood still, and the thread of the renewals with it
+        try:
+            turn.check()
+        except LeaseLost:
+            told.append("lost")
+            raise
+
+    made = run(Worker(work, name="w", **{**FULL, "lease": 60}, pace=pace), db)
+    assert told == ["lost"] and made.counters["lost"] == 1
+    assert outcomes(db, "Finish") == {}
+
+
+def test_a_handler_is_not_called_once_the_lease_is_over(db) -> None:
+    pace = Halted()
+    queue(db, [0])
+    called: list[Any] = []
+
+    class Standing(Hooks):
+        def at(self, boundary: str, item: Any) -> None:
+            if boundary == "claimed":
+                pace.seconds += 61
+
+    options = {**OPEN, **TURN, "lease": 60, "hooks": Standing(), "pace": pace}
+    made = run(Worker(lambda row, turn: called.append(row), name="w", **options), db)
+    assert called == [] and made.counters["lost"] == 1
+
+
+class Released:
+    """A turn whose row was released, and whose stream does not answer that its event is settled."""
+
+    released = True
+    deadline = 60.0
+
+    def __init__(self, renewer: Renewer, pace: Halted) -> None:
+        self.lost = threading.Event()
+        self._renewer = renewer
+        self._pace = pace
+
+    def watch(self) -> None:
+        self._renewer._ended = len(self._pace.waits) >= 3
+        self._renewer._wake.set()
+
+    def renew(self) -> bool:
+        return True
+
+
+def test_renewals_do_not_spin_over_a_row_that_was_released_long_ago() -> None:
+    pace = Halted()
+    renewer = Renewer(pace, 60, 1, lambda turn: None, lambda: None)
+    turn: Any = Released(renewer, pace)
+    renewer.add(turn)
+    pace.seconds = 61.0
+    renewer._put_off(turn, 20.0)
+    renewer._loop()
+    assert pace.waits and min(pace.waits) > 1, pace.waits
