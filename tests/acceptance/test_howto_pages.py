@@ -38,6 +38,6 @@ def test_the_why_page_is_what_the_shell_prints(tmp_path: Path) -> None:
 
 
 def test_every_reason_is_on_the_page() -> None:
-    source = (ROOT / "src/treadle/why/waiting.py").read_text(encoding="utf-8")
-    codes = set(re.findall(r'Reason\(\s*"(\w+)"', source))
+    sources = [file.read_text(encoding="utf-8") for file in (ROOT / "src/treadle/why").glob("*.py")]
+    codes = set(re.findall(r'Reason\(\s*"(\w+)"', "".join(sources)))
     assert codes == set(re.findall(r"^ *\| `(\w+)` \|", page("why.md"), re.MULTILINE))

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from treadle.access.presence import beside
 from treadle.client.exchange import Answer, Lost, Pause, Reply, Send, Steps
 from treadle.errors import Closed, InvalidInput
 from treadle.version import __version__
@@ -17,6 +18,7 @@ from treadle.version import __version__
 Result = TypeVar("Result")
 
 CONNECTIONS: Final = 100
+INSTANCE: Final = "Treadle-Instance"
 IDLE_SECONDS: Final = 10.0
 """A connection that was idle for longer is not used again: the server closes it a little later."""
 _NOT_SENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
@@ -47,7 +49,7 @@ def settings(url: str, token: str | None, instance: str | None) -> dict[str, Any
     if instance is not None:
         if not instance or not instance.isascii() or not instance.isprintable():
             raise InvalidInput("write printable ASCII, such as host-7/4242", path="instance")
-        headers["Treadle-Instance"] = instance
+        headers[INSTANCE] = instance
     limits = httpx2.Limits(
         max_connections=CONNECTIONS,
         max_keepalive_connections=CONNECTIONS,
@@ -59,8 +61,16 @@ def settings(url: str, token: str | None, instance: str | None) -> dict[str, Any
 class Http:
     """Steps carried out one after another, on the caller's thread."""
 
-    def __init__(self, client: httpx2.Client) -> None:
+    def __init__(self, client: httpx2.Client, said: str = "") -> None:
         self.client = client
+        self._headers: dict[str, str] = {}
+        if said:
+            instance = beside(client.headers.get(INSTANCE, ""), said)
+            self._headers = {INSTANCE: instance} if instance else {}
+
+    def presenting(self, said: str) -> Http:
+        """The same connections, for calls that say this beside the instance's name."""
+        return Http(self.client, said)
 
     def drive(self, steps: Steps[Result]) -> Result:
         """What the steps come to; raises what they raise."""
@@ -79,7 +89,7 @@ class Http:
             return None
         self._check_open()
         try:
-            return reply(self.client.request(**request(step)))
+            return reply(self.client.request(**request(step, self._headers)))
         except httpx2.HTTPError as error:
             return failure(error)
 
@@ -122,9 +132,9 @@ def closed() -> Closed:
     return Closed("the client was closed; connect again")
 
 
-def request(step: Send) -> dict[str, Any]:
-    """A step as the arguments of a request."""
-    headers: Mapping[str, str] = step.headers
+def request(step: Send, more: Mapping[str, str] = {}) -> dict[str, Any]:
+    """A step as the arguments of a request, with more headers."""
+    headers: Mapping[str, str] = {**step.headers, **more}
     if step.body is not None:
         headers = {"Content-Type": "application/json", **headers}
     return {

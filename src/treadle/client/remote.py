@@ -191,6 +191,10 @@ class Remote:
         """Say where a signed run stands, and who may take which step; see `treadle.Acting.why_run`."""
         return self._http.drive(self._calls.why_run(run, graph))
 
+    def presenting(self, said: str) -> Remote:
+        """The same client, whose calls say this beside the instance's name. It is closed with this one."""
+        return Remote(self._http.presenting(said), self._calls, self.url, owned=False)
+
     def working(self) -> Working:
         """This database as `treadle.Worker` sees it: `worker.run(remote)` works on it over HTTP."""
         found: Working = load("client.working").Working(self, self._http, self._calls)

@@ -42,6 +42,10 @@ class Asked(Protocol):
     @property
     def query(self) -> Callable[..., Any]: ...
 
+    def presenting(self, said: str) -> Asked: ...
+
+    def working(self) -> Working: ...
+
 
 class Working:
     """A remote database as a worker sees it."""
@@ -88,6 +92,9 @@ class Working:
     def write(self, path: str, body: Mapping[str, Any], *, safe: bool) -> Any:
         """Send what changes something; `safe` where doing it twice is as good as once."""
         return self._http.drive(write(self._attempts(), path, encoded(body), keyed=safe))
+
+    def presenting(self, said: str) -> Working:
+        return self._remote.presenting(said).working()
 
     # What is deployed.
 

@@ -21,9 +21,10 @@ from treadle.queries.visible import sees
 from treadle.rows import read_key
 from treadle.text import nearest
 from treadle.why import tail as tails
+from treadle.why.place import Place
 from treadle.why.reply import Expected, Held, Recent, Why
 from treadle.why.tail import Asked, Tail
-from treadle.why.waiting import Place, reasons
+from treadle.why.waiting import reasons
 
 RECENT: Final = 10
 SECOND: Final = 1_000_000

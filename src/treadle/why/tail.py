@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from treadle.access.presence import fires_in
 from treadle.engine.core import Engine
 from treadle.history import Entry, entries
 from treadle.model import contract as c
@@ -26,12 +27,13 @@ class Asked(NamedTuple):
 
 class Tail(NamedTuple):
     """`writes` are records that wrote the row, newest first; `asked` those at the log's end that named it and
-    wrote nothing; `claims` those that claimed any row of the entity. `whole` is true where the tail is the
-    whole log."""
+    wrote nothing; `claims` those that claimed any row of the entity; `fires` the newest of each schedule that
+    runs a command about the entity. `whole` is true where the tail is the whole log."""
 
     writes: tuple[Entry, ...]
     asked: tuple[Entry, ...]
     claims: tuple[Entry, ...]
+    fires: tuple[Entry, ...]
     whole: bool
 
 
@@ -43,14 +45,25 @@ def read(engine: Engine, asked: Asked, contract: c.Contract, head: int) -> Tail:
     claiming = set(claimers(contract, asked.entity))
     named: list[Entry] = []
     claims: list[Entry] = []
+    fires: dict[str, Entry] = {}
+    about = {one.name for one in contract.commands if _about(one, asked.entity)}
     for entry in entries(engine, first, head, unmasked=True) if head else ():
         if entry.kind != "command":
             continue
         if entry.success and entry.name in claiming:
             claims.append(entry)
+        fired = fires_in(entry.instance) if entry.name in about else None
+        if fired is not None:
+            fires[fired.schedule] = entry
         if not entry.rows and _names(contract, entry, asked):
             named.append(entry)
-    return Tail(writes, tuple(reversed(named)), tuple(reversed(claims)), first == 1)
+    return Tail(writes, tuple(reversed(named)), tuple(reversed(claims)), tuple(fires.values()), first == 1)
+
+
+def _about(command: c.Command, entity: str) -> bool:
+    """Whether a command creates or changes rows of an entity."""
+    loop = command.loop.bindings if command.loop is not None else ()
+    return any(one.entity == entity and one.kind != "read" for one in (*command.bindings, *loop))
 
 
 def claimers(contract: c.Contract, entity: str) -> Iterator[str]:

@@ -1,49 +1,33 @@
 """Why nothing happens to a row: reasons, as far as the database knows them.
 
-What a worker has in its own program (its caps, its parameters, whether it runs at all) the database cannot
-know; it tells what it sees of it.
+What a worker has in its own program (its parameters, whether it runs at all) the database cannot know; it
+tells what it sees of it, and what workers and schedules said of themselves when they were seen last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from treadle import queries
-from treadle.access.caller import Caller
-from treadle.engine.core import Engine
-from treadle.engine.state import State
-from treadle.errors import Denied, TreadleError
+from treadle.access.presence import fires_in
+from treadle.errors import Denied
 from treadle.model import contract as c
 from treadle.model import query as q
 from treadle.model.facts import Row
 from treadle.model.ranges import holds
+from treadle.model.scalars import microseconds
 from treadle.model.values import datetime_of
 from treadle.plan.answers import lease_now
 from treadle.plan.entities import EntityPlan
 from treadle.queries.frame import Frame, filters_of
 from treadle.streams import Streams
+from treadle.why.caps import caps
+from treadle.why.place import Place, known
 from treadle.why.reply import Reason
-from treadle.why.tail import TAIL, Asked, Tail
+from treadle.why.tail import TAIL
 
 LETTERS: Final = 256
 """So many dead letters of each consumer are looked through."""
-
-
-class Place(NamedTuple):
-    """Where reasons are looked for. `last` is the last revision of a row that is gone; `restricted` is true
-    for a caller who does not see all rows, and so is told nothing that others' rows show."""
-
-    engine: Engine
-    caller: Caller
-    state: State
-    plan: EntityPlan
-    row: Row | None
-    now: int
-    last: int
-    tail: Tail
-    asked: Asked
-    restricted: bool
 
 
 def reasons(place: Place) -> Iterator[Reason]:
@@ -53,6 +37,7 @@ def reasons(place: Place) -> Iterator[Reason]:
         gone = f"it was deleted, at revision {place.last}" if place.last else "no command has created it"
         yield Reason("absent", f"there is no such {plan.name}: {gone}")
         yield from _letters(place)
+        yield from _schedules(place)
         return
     final = _final(plan, row)
     if final is not None:
@@ -89,7 +74,8 @@ def _open(place: Place, row: Row) -> Iterator[Reason]:
     if place.plan.lease is None or place.restricted:
         return
     yield from _workers(place, listed)
-    yield from _caps(place, row)
+    yield from caps(place, row)
+    yield from _schedules(place)
 
 
 def _listings(place: Place, row: Row) -> Iterator[tuple[str, list[q.Condition]]]:
@@ -98,7 +84,7 @@ def _listings(place: Place, row: Row) -> Iterator[tuple[str, list[q.Condition]]]
     Only conditions on constants and the time are looked at: what a worker gives as parameters is its own.
     """
     secret = {field.name for field in place.plan.members if field.secret}
-    for query in _known(place):
+    for query in known(place):
         member = query.rows
         if member is None or not isinstance(member.value, q.ShapeResult):
             continue
@@ -124,10 +110,19 @@ def _met(place: Place, row: Row, condition: q.Condition) -> bool:
     return bool(holds(filters(Frame({}, place.now)))(row.cells))
 
 
-def _known(place: Place) -> Iterator[q.Query]:
-    names = sorted(place.state.queries.stored)
-    for name in place.state.roles.allowed(place.caller, names, "queries"):
-        yield place.state.queries.get(name)
+def _schedules(place: Place) -> Iterator[Reason]:
+    """Schedules whose command is about rows of this kind, as they were last seen, and when they fire next."""
+    roles, name = place.state.roles, place.plan.name
+    for entry in () if place.restricted else place.tail.fires:
+        fired = fires_in(entry.instance)
+        may = roles.permits(place.caller, "audit") or roles.allowed(place.caller, [entry.name], "commands")
+        if fired is None or not may:
+            continue
+        text = f"schedule {fired.schedule} runs {entry.name}, which writes a {name}"
+        text += f"; it fired last in commit {entry.number}"
+        late = microseconds(fired.next) < place.now
+        then = ", and was due again since: nobody may be running it" if late else " and is due again"
+        yield Reason("schedule", text + then, fired.next)
 
 
 def _unlisted(place: Place, row: Row, name: str, against: list[q.Condition]) -> Reason:
@@ -154,9 +149,8 @@ def _workers(place: Place, listed: list[str]) -> Iterator[Reason]:
     deployed = place.state.require()
     if not place.tail.claims:
         seen = "ever" if place.tail.whole else f"in the last {TAIL} records"
-        yield Reason(
-            "no_worker", f"no worker was seen: nobody has claimed a {name} {seen},{source}".rstrip(",")
-        )
+        text = f"no worker was seen: nobody has claimed a {name} {seen},{source}".rstrip(",")
+        yield Reason("no_worker", f"{text}; one that runs and claims nothing leaves no trace")
         return
     newest = place.tail.claims[0]
     if newest.contract_version != deployed.version:
@@ -169,44 +163,6 @@ def _workers(place: Place, listed: list[str]) -> Iterator[Reason]:
     when = f"{newest.time:%Y-%m-%d %H:%M:%S} UTC"
     yield Reason(
         "waiting", f"a worker may claim it; one claimed a {name} last at {when}, commit {newest.number}"
-    )
-
-
-def _caps(place: Place, row: Row) -> Iterator[Reason]:
-    """What queries count live leases that a worker's cap could go by."""
-    lease = place.plan.lease
-    if lease is None:
-        return
-    expires = place.plan.members[lease.expires_at].name
-    for query in _known(place):
-        if not _counts_leases(query, place.plan, expires):
-            continue
-        given: dict[str, Any] = {}
-        for parameter in query.parameters:
-            at = place.plan.positions[parameter.name]
-            show = place.state.require().codec.python(place.plan.members[at].type)
-            given[parameter.name] = show(row.cells[at])
-        try:
-            page = queries.run(place.engine, queries.Call(query.name, given, place.caller))
-        except TreadleError:
-            continue  # a reason less: what cannot be counted now is not told
-        count = page.fields[query.members[0].name] if page.ok else 0
-        if count:
-            text = f"{query.name} counts {count} live {'lease' if count == 1 else 'leases'}"
-            yield Reason("cap", f"{text}: a worker with a cap of at most that waits until one ends")
-
-
-def _counts_leases(query: q.Query, plan: EntityPlan, expires: str) -> bool:
-    if len(query.members) != 1 or not all(one.name in plan.positions for one in query.parameters):
-        return False
-    value = query.members[0].value
-    if not isinstance(value, q.AggregateResult) or value.op != "count":
-        return False
-    statement = query.statement(value.row)
-    access = statement.access
-    return statement.entity == plan.name and any(
-        one.field == expires and one.op in (">", ">=") and isinstance(one.operands[0], c.TxTime)
-        for one in (*access.ranges, *access.rest)
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
+from treadle.access.presence import beside
 from treadle.errors import InvalidInput, TreadleError
 from treadle.model.contract import Contract
 from treadle.model.query import Query
@@ -97,6 +98,9 @@ Command = tuple[str, Mapping[str, Any]]
 class Client(Protocol):
     """A database as one principal sees it."""
 
+    def presenting(self, said: str) -> Client:
+        """The same client, whose calls say this beside the instance's name; see `treadle.access.presence`."""
+
     def generation(self) -> object:
         """A value that differs as soon as another contract or other queries are deployed."""
 
@@ -158,6 +162,11 @@ class Embedded:
 
     def __repr__(self) -> str:
         return repr(self._acting)
+
+    def presenting(self, said: str) -> Embedded:
+        acting = self._acting
+        instance = beside(acting.caller.instance, said)
+        return Embedded(type(acting)(acting._database, acting.caller._replace(instance=instance)))
 
     def generation(self) -> object:
         return self._engine.refresh().generation

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Required, TypedDict, Unpack
 
 from treadle import limits
+from treadle.access.presence import with_caps
 from treadle.errors import ConfigError
 from treadle.workers.caps import Cap
-from treadle.workers.client import client_of
+from treadle.workers.client import Client, client_of
 from treadle.workers.counters import Counters, Hooks
 from treadle.workers.handlers import Handler
 from treadle.workers.items import Source
@@ -119,7 +120,7 @@ class Worker:
 
     def check(self, on: Any) -> None:
         """See whether the worker fits what is deployed; raises `ConfigError` with what does not."""
-        Running(self.settings, self._source(), client_of(on), self._stop)
+        Running(self.settings, self._source(), self._client(on), self._stop)
 
     def run(self, on: Any, *, until_idle: bool = False) -> None:
         """Work on `db.acting_as(…)` until `stop` is called; or, `until_idle`, until there is nothing to do.
@@ -134,8 +135,14 @@ class Worker:
 
     def running(self, on: Any) -> Running:
         """A run of the worker that has not begun; for `treadle.testing`, which goes on with it later."""
-        self._running = Running(self.settings, self._source(), client_of(on), self._stop)
+        self._running = Running(self.settings, self._source(), self._client(on), self._stop)
         return self._running
+
+    def _client(self, on: Any) -> Client:
+        """The client for `on`; one with caps says them beside its name, so that `why` can tell of them."""
+        client = client_of(on)
+        caps = {cap.query: cap.limit for cap in self.settings.caps}
+        return client.presenting(with_caps(caps)) if caps else client
 
     def stop(self) -> None:
         """Take nothing new; `run` returns when the turns that began have ended. From any thread."""

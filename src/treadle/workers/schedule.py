@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
+from treadle.access.presence import with_next
 from treadle.errors import ConfigError, InvalidInput, KeyReused, TerminalFailure, TreadleError
 from treadle.model.contract import Command
 from treadle.model.scalars import microseconds
@@ -190,8 +191,9 @@ class Schedule:
         given[bound.key] = self.key(due)
         if bound.due is not None:
             given.setdefault(bound.due, due)
+        client = bound.client.presenting(with_next(self.name, self.rule.after(due)))
         try:
-            answer = self._patiently(lambda: bound.client.run(self.command, given))
+            answer = self._patiently(lambda: client.run(self.command, given))
         except KeyReused:
             _LOG.warning("%s: another process fired %s with another input", self.name, due.isoformat())
         except TerminalFailure as failure:
