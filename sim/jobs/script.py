@@ -42,7 +42,7 @@ HANDLES: Final = 3
 WEIGHTS: Final[Mapping[Kind, int]] = {
     "create": 5,
     "look": 22,
-    "board": 3,
+    "board": 7,
     "claim": 20,
     "renew": 8,
     "release": 6,

@@ -54,7 +54,7 @@ def stale_board() -> None:
     def page(self: Database, *given: Any, **options: Any) -> Any:
         uses, found = kept[0]
         if not uses:
-            uses, found = 3, query(self, *given, **options)
+            uses, found = 9, query(self, *given, **options)
         kept[0] = uses - 1, found
         return found
 
