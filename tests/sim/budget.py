@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from sim.scenario import scenario
 from tests.support.effort import effort
 
-SECONDS: Final = 150
+SECONDS: Final = 120
 
 
 class Share(NamedTuple):
@@ -24,10 +24,10 @@ class Share(NamedTuple):
 
 
 TABLE: Final[dict[str, tuple[Share, ...]]] = {
-    "contract": (Share(380, 60, 95), Share(20, 600, 10)),
-    "processes": (Share(120, 60, 15), Share(5, 400, 2)),
-    "work": (Share(230, 60, 46), Share(10, 400, 5)),
-    "graph": (Share(230, 60, 46), Share(10, 400, 5)),
+    "contract": (Share(450, 50, 90), Share(10, 600, 5)),
+    "graph": (Share(230, 40, 46), Share(5, 400, 5)),
+    "processes": (Share(110, 50, 11), Share(4, 300, 1)),
+    "work": (Share(200, 40, 40), Share(5, 400, 5)),
 }
 
 KEPT: Final[dict[str, tuple[tuple[int, int], ...]]] = {}
