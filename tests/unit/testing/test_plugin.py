@@ -94,27 +94,6 @@ def test_a_disk_that_fails_leaves_nothing(treadle_db, treadle_faults):
 """
 
 
-def run_pytest(folder: Path, *words: str, code: int = 0) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words],
-        cwd=folder, capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    scaffold.create(tmp_path / "shop")
-    return tmp_path / "shop"
-
-
-def test_fixtures_of_a_project(shop: Path) -> None:
-    (shop / "tests").mkdir()
-    (shop / "tests/test_kit.py").write_text(TESTS)
-    assert "9 passed" in run_pytest(shop, "tests", "-n", "2"), "in processes of their own, too"
-
-
 FAILING = """
 from datetime import UTC, datetime
 
@@ -130,12 +109,12 @@ def test_after_it():
 PROPERTY = """
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from treadle.testing import START, ManualClock, memory_database
 
 
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.timedeltas(timedelta(0), timedelta(days=9_000)))
 def test_any_time(step):
     with ManualClock(START).as_wall_clock() as clock, memory_database(".", clock=clock) as db:
@@ -143,13 +122,6 @@ def test_any_time(step):
         shop = {"key": "1", "shop_id": "11111111-1111-4111-8111-111111111111", "name": "x"}
         assert db.run("OpenShop", shop, principal="p").time == START + step == datetime.now(UTC)
 """
-
-
-def test_after_a_failure_python_s_time_is_back_and_hypothesis_has_its_own(shop: Path) -> None:
-    (shop / "test_kit.py").write_text(FAILING)
-    (shop / "test_property.py").write_text(PROPERTY)
-    assert "1 failed, 2 passed" in run_pytest(shop, "test_kit.py", "test_property.py", code=1)
-
 
 STORE = """
 from datetime import UTC, datetime
@@ -160,32 +132,64 @@ def test_the_store_alone(treadle_db, treadle_clock):
 """
 
 
-def test_without_time_machine(shop: Path) -> None:
-    (shop / "test_kit.py").write_text(STORE)
-    (shop / "conftest.py").write_text("import sys\n\nsys.modules['time_machine'] = None\n")
-    told = run_pytest(shop, "test_kit.py", "-p", "no:time_machine", code=1)
-    assert "needs time-machine: pip install 'treadle[testing]', or let it move" in told
-    (shop / "pytest.ini").write_text("[pytest]\ntreadle_clock_moves = store\n")
-    assert "1 passed" in run_pytest(shop, "test_kit.py", "-p", "no:time_machine")
+def run_pytest(folder: Path, *words: str, code: int = 0) -> str:
+    """In a process of its own, so that it begins with nothing."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words],
+        cwd=folder, capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
 
 
-def test_a_setting_that_is_wrong(shop: Path) -> None:
-    (shop / "test_kit.py").write_text(STORE)
-    (shop / "pytest.ini").write_text("[pytest]\ntreadle_clock_moves = both\n")
-    assert "write python or store" in run_pytest(shop, "test_kit.py", "-p", "no:time_machine", code=1)
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    scaffold.create(tmp_path / "shop")
+    return tmp_path / "shop"
 
 
-def test_another_configuration(shop: Path) -> None:
-    (shop / "other").mkdir()
-    (shop / "other/test_kit.py").write_text(
+def test_fixtures_of_a_project_in_any_number_of_processes(shop: Path) -> None:
+    """A test that fails leaves Python's time behind as it was, and Hypothesis has a time for each example."""
+    for name, text in (("kit", TESTS), ("failing", FAILING), ("property", PROPERTY)):
+        (shop / f"test_{name}.py").write_text(text)
+    told = run_pytest(shop, "-n", "2", "test_kit.py", "test_failing.py", "test_property.py", code=1)
+    assert "1 failed, 11 passed" in told and "test_fails" in told
+
+
+@pytest.fixture
+def here(shop: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project as the current folder, for runs in this process."""
+    monkeypatch.chdir(shop)
+    return shop
+
+
+def test_another_configuration(here: Path, pytester: pytest.Pytester) -> None:
+    (here / "other").mkdir()
+    (here / "other/test_kit.py").write_text(
         "def test_nothing(treadle_db):\n    assert treadle_db.version == 0\n"
     )
-    (shop / "empty.toml").write_text("")
-    (shop / "pytest.ini").write_text("[pytest]\ntreadle_config = empty.toml\n")
-    assert "1 passed" in run_pytest(shop, "other")
+    (here / "empty.toml").write_text("")
+    (here / "pytest.ini").write_text("[pytest]\ntreadle_config = empty.toml\n")
+    pytester.runpytest_inprocess("other").assert_outcomes(passed=1)
 
 
-def test_it_is_found_by_itself_and_loads_nothing(tmp_path: Path) -> None:
+def test_without_time_machine(here: Path, pytester: pytest.Pytester) -> None:
+    (here / "test_kit.py").write_text(STORE)
+    (here / "conftest.py").write_text("import sys\n\nsys.modules['time_machine'] = None\n")
+    told = pytester.runpytest_inprocess("test_kit.py", "-p", "no:time_machine")
+    told.assert_outcomes(errors=1)
+    told.stdout.fnmatch_lines(["*needs time-machine: pip install 'treadle?testing?', or let it move*"])
+    (here / "pytest.ini").write_text("[pytest]\ntreadle_clock_moves = store\n")
+    pytester.runpytest_inprocess("test_kit.py", "-p", "no:time_machine").assert_outcomes(passed=1)
+
+
+def test_a_setting_that_is_wrong(here: Path, pytester: pytest.Pytester) -> None:
+    (here / "test_kit.py").write_text(STORE)
+    (here / "pytest.ini").write_text("[pytest]\ntreadle_clock_moves = both\n")
+    pytester.runpytest_inprocess("test_kit.py").stdout.fnmatch_lines(["*write python or store*"])
+
+
+def test_it_loads_nothing(tmp_path: Path) -> None:
     (tmp_path / "test_light.py").write_text(
         "import sys\n\n\ndef test_light(pytestconfig):\n"
         "    assert pytestconfig.pluginmanager.has_plugin('treadle.testing.plugin')\n"
@@ -195,5 +199,4 @@ def test_it_is_found_by_itself_and_loads_nothing(tmp_path: Path) -> None:
         "    light = {'treadle' + part for part in parts}\n"
         "    assert set(loaded) <= light\n"
     )
-    assert "1 passed" in run_pytest(tmp_path)
-    assert "1 passed" in run_pytest(tmp_path, "-p", "treadle.testing.plugin")
+    assert "1 passed" in run_pytest(tmp_path, "-p", "treadle.testing.plugin"), "and named it is the same one"
