@@ -105,6 +105,7 @@ class Vocabulary:
         self.markers: Mapping[IRI, Kind] = {row.marker: kind for kind, row in self.entities.items()}
         self.owners: Mapping[IRI, tuple[IRI, ...]] = _owners(self)
         self.registration_properties = frozenset((self.verifier, self.public_key, self.attests, self.agent))
+        self.watched = frozenset((RDF_TYPE, *RECORDS, *self.owners, *self.registration_properties))
         self.plan_properties = frozenset(
             (self.initial_state, self.terminal_state, self.has_step, self.from_state, self.to_state)
         )

@@ -75,6 +75,28 @@ _SIGNED: Final[Mapping[str, Rule]] = {
         )
     },
 }
+_PLANS: Final = frozenset((Kind.DEFINITION, Kind.STEP))
+_OF_EVENTS: Final = (
+    "event_immutable event_unsigned event_incomplete event_version event_extra_fact advance_not_single "
+    "event_without_advance advance_revision_mismatch advance_state_mismatch field_ambiguous "
+    "event_step_undeclared signer_unregistered signer_mismatch signature_invalid signature_reused"
+)
+_OF_DEFINITIONS: Final = (
+    "definition_incomplete definition_step_unknown definition_step_ambiguous definition_terminal_exit "
+    "definition_unreachable definition_dead_end"
+)
+_ABOUT: Final[Mapping[str, frozenset[Kind]]] = {
+    "blank_node": frozenset(Kind),
+    "entity_two_roles": frozenset(Kind),
+    "define_forbidden": _PLANS | {Kind.RUN},
+    "plan_immutable": _PLANS,
+    **dict.fromkeys(_OF_DEFINITIONS.split(), frozenset((Kind.DEFINITION,))),
+    "step_incomplete": frozenset((Kind.STEP,)),
+    **dict.fromkeys(_OF_EVENTS.split(), frozenset((Kind.EVENT,))),
+    **dict.fromkeys(("run_incomplete", "run_not_initial", "advance_without_event"), frozenset((Kind.RUN,))),
+}
+"""What a rule looks at: it finds nothing where no such entity is touched. The others look at statements."""
+
 check(list(_RULES) == [reason.name for reason in REASONS], "one rule for each reason, in the table's order")
 check(all(BY_NAME[name].mode != "enrolled" for name in _SIGNED), "the table says what is asked unenrolled")
 
@@ -96,11 +118,16 @@ def judge(before: Before, delta: Delta, context: Context) -> Verdict | Refusal:
         graph and subject in code-point order.
     """
     scene = Scene(before, delta, context)
-    for rule in _rules(context).values():
+    for rule in _asked(_rules(context), scene.kinds):
         refusal = min(rule(scene), key=lambda found: found.place, default=None)
         if refusal is not None:
             return refusal
     return _verdict(scene) if context.enrolled else Verdict(registrations=_registrations(scene))
+
+
+def _asked(rules: Mapping[str, Rule], kinds: frozenset[Kind]) -> list[Rule]:
+    """The rules that can find something where entities of these kinds are touched, in order."""
+    return [rule for name, rule in rules.items() if name not in _ABOUT or not kinds.isdisjoint(_ABOUT[name])]
 
 
 def _rules(context: Context) -> Mapping[str, Rule]:

@@ -16,7 +16,7 @@ from treadle.graph.guard.reasons import BY_NAME
 from treadle.graph.remembered import Remembered
 from treadle.graph.terms import IRI, Quad, Resource, Term
 from treadle.graph.view import Graph, Lookups
-from treadle.graph.vocabulary import RDF_TYPE, RECORDS, Kind
+from treadle.graph.vocabulary import RDF_TYPE, Kind
 
 
 class Touched(NamedTuple):
@@ -41,7 +41,8 @@ class Move(NamedTuple):
 class Scene:
     """A request: the states before and after it, its delta and context, and its guarded subjects in order.
 
-    `removed` and `added` are the delta's types, registration facts, process facts and records.
+    `kinds` are those that a guarded subject is of, before or after. `removed` and `added` are the delta's
+    types, registration facts, process facts and records.
     `verified` remembers what `signers` found, by event.
     """
 
@@ -58,7 +59,8 @@ class Scene:
             (touched for touched in guarded if touched is not None),
             key=lambda touched: (touched.graph or (), touched.subject),
         )
-        watched = {RDF_TYPE, *RECORDS, *self.names.owners, *self.names.registration_properties}
+        self.kinds = frozenset(kind for touched in self.guarded for kind in (*touched.was, *touched.now))
+        watched = self.names.watched
         self.removed = [quad for quad in delta.removed if quad[1] in watched]
         self.added = [quad for quad in delta.added if quad[1] in watched]
         self.verified: dict[tuple[Graph, Resource], Registration | None] = {}
