@@ -9,7 +9,7 @@ import pyoxigraph as ox
 
 from treadle.graph.convert import to_ox
 from treadle.graph.delta import Delta
-from treadle.graph.terms import BlankNode, Quad
+from treadle.graph.terms import BlankNode, Quad, Resource
 from treadle.graph.view import Graph
 
 _FUNCTIONS: Final = "urn:x-treadle:apply:"
@@ -47,9 +47,9 @@ class _Writer:
         self._statements("INSERT", self._delta.added)
         for name in self._delta.graphs_dropped:
             self._text.append(f"DROP SILENT GRAPH {name.n3()}")
-        functions: dict[Any, Any] = {
-            ox.NamedNode(_FUNCTIONS + place): self._giver(place) for place in ("s", "p", "o", "g")
-        }
+        functions: dict[Any, Any] = {}
+        if self._numbered:
+            functions = {ox.NamedNode(_FUNCTIONS + place): self._giver(place) for place in "spog"}
         store.update(";\n".join(self._text), custom_functions=functions)
 
     def _statements(self, verb: str, quads: tuple[Quad, ...]) -> None:
@@ -88,12 +88,21 @@ def _has_blank(quad: Quad) -> bool:
 
 
 def _block(quads: list[Quad]) -> str:
-    """Sorted statements as the inside of INSERT DATA, each graph named once."""
+    """Sorted statements as the inside of INSERT DATA, each graph and subject named once where they follow."""
     lines: list[str] = []
     graph: Graph = None
-    for quad in quads:
-        if quad.g != graph:
-            lines.append(("} " if graph is not None else "") + f"GRAPH {quad.g.n3() if quad.g else ''} {{\n")
-            graph = quad.g
-        lines.append(f"{quad.s.n3()} {quad.p.n3()} {quad.o.n3()} .\n")
-    return "".join(lines) + ("}" if graph is not None else "")
+    subject: Resource | None = None
+    for s, p, o, g in quads:
+        if g != graph:
+            lines.append((" . } " if graph is not None else " . " if lines else "") + _opened(g))
+            graph, subject = g, None
+        if s == subject:
+            lines.append(f" ;\n{p.n3()} {o.n3()}")
+        else:
+            lines.append((" .\n" if subject is not None else "") + f"{s.n3()} {p.n3()} {o.n3()}")
+            subject = s
+    return "".join(lines) + (" . }" if graph is not None else " .")
+
+
+def _opened(graph: Graph) -> str:
+    return f"GRAPH {graph.n3()} {{\n" if graph is not None else ""
