@@ -1,6 +1,6 @@
 // A program over a generated client: what `tsc` accepts, what it must complain about, and what it does.
 // A line that ends in `// wrong` is one that the compiler has to report; all others are right.
-import { CONTRACT, Colour, Names_of_allClient, TreadleError, newKey, type ReturnAllOutcome, type runOutcome } from "./names_client.js";
+import { CONTRACT, Colour, Names_of_allClient, TreadleError, newKey, type ReturnAllOutcome, type Why, type runOutcome } from "./names_client.js";
 
 declare const process: { readonly argv: readonly string[]; stdout: { write(text: string): void } };
 
@@ -104,6 +104,9 @@ async function main(): Promise<void> {
     await refused(() => new Names_of_allClient(url).counted({ str })),
     await refused(() => new Names_of_allClient(nobody, { attempts: 2 }).counted({ str })),
   ];
+  const why: Why = await client.why("Str", [str, 1n]);
+  shown["why"] = [why.entity, why.key, why.exists, why.recent[0]?.you, why.lease, (await client.why("Str", [str, 99_999])).reasons[0]?.code];
+  shown["no why"] = await refused(() => client.why("Rts", [str, 1]));
   client.history = "other.9";
   shown["history"] = [await refused(() => client.returnAll(given(7))), (await client.returnAll(given(1))).replayed];
   const shaky = new Names_of_allClient(proxied, { token });

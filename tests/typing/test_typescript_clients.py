@@ -147,6 +147,8 @@ def test_batches_and_pages(ran: dict[str, Any]) -> None:
     assert shown["told"] == [[1_000, 1_201], [1_201, 1_201]]
     assert [row["id"] for row in shown["page"]["fields"]["page"]] == ["1n", "100n"]
     assert shown["page"]["fields"]["it"]["id"] == "1n" and shown["page"]["commit"].endswith("n")
+    assert shown["why"] == ["Str", [str(SCOPE), 1], True, True, None, "absent"]
+    assert shown["no why"].startswith("unknown_name: ")
     assert shown["pages"] == [2, 2, 2, 2, 2] and shown["count"]["count"] == "1201n"
 
 

@@ -38,6 +38,53 @@ export interface Page<Outcome extends string, Fields> {
   readonly history: string;
 }
 
+/** What stands in a row's way, as of `commit` and the store's time `now`. */
+export interface Why {
+  readonly entity: string;
+  readonly key: readonly unknown[];
+  readonly now: Timestamp;
+  readonly commit: number;
+  readonly exists: boolean;
+  readonly revision: number;
+  readonly state: string | null;
+  readonly lease: {
+    readonly name: string;
+    readonly holder: "nobody" | "you" | "another";
+    readonly expired: boolean;
+    readonly expires_at: Timestamp | null;
+    readonly seconds: number;
+    readonly owner: Uuid | null;
+    readonly token: number | string | null;
+    readonly attempts: number | null;
+    readonly principal: string | null;
+    readonly instance: string | null;
+    readonly since: Timestamp | null;
+  } | null;
+  readonly commands: readonly {
+    readonly command: string;
+    readonly binding: string;
+    readonly outcome: string;
+    readonly success: boolean;
+    readonly certain: boolean;
+    readonly until: Timestamp | null;
+    readonly needs: readonly string[];
+    readonly reason: string;
+    readonly remedy: string;
+  }[];
+  readonly reasons: readonly { readonly code: string; readonly text: string; readonly until: Timestamp | null }[];
+  readonly recent: readonly {
+    readonly commit: number;
+    readonly time: Timestamp;
+    readonly command: string;
+    readonly outcome: string;
+    readonly success: boolean;
+    readonly revision: number | null;
+    readonly you: boolean;
+    readonly principal: string;
+    readonly instance: string | null;
+  }[];
+}
+
 /** What the server refuses, or what keeps it from being asked. `code` and `recovery` are stable. */
 export class TreadleError extends Error {
   readonly code: string;
@@ -85,6 +132,11 @@ export interface QueryOptions extends CallOptions {
   readonly after?: string | null;
   /** A commit that the snapshot must see, such as an answer's `commit`. */
   readonly atLeast?: number | bigint | null;
+}
+
+export interface WhyOptions extends CallOptions {
+  /** Whether the lease's owner and token are shown, which takes an administrator. */
+  readonly unmasked?: boolean;
 }
 
 /** A fresh idempotency key. Keep it before the call if you mean to repeat the call. */
@@ -279,6 +331,17 @@ export class Client<Commands, Queries> {
     }
   }
 
+  /** What stands in the way of one row, by its entity's name and its key's values in declared order. */
+  async why(
+    entity: string,
+    key: readonly (string | number | bigint | boolean)[],
+    options: WhyOptions = {},
+  ): Promise<Why> {
+    const words = [entity, ...key.map(String)].map(encodeURIComponent).join("/");
+    const path = `v1/why/${words}?unmasked=${options.unmasked === true}`;
+    return (await this.#answered(this.#begun(options), path, null, "reads")) as unknown as Why;
+  }
+
   #body(form: CommandForm, input: unknown): Document {
     const body: Document = { input: written(form.input, input, "input"), contract: this.#face.contract };
     return this.history === null ? body : { ...body, history: this.history };
@@ -308,7 +371,7 @@ export class Client<Commands, Queries> {
   }
 
   /** Send a request until it is answered. What may have been done is sent again only if that is harmless. */
-  async #answered(attempts: Attempts, path: string, body: string, what: What): Promise<Document> {
+  async #answered(attempts: Attempts, path: string, body: string | null, what: What): Promise<Document> {
     for (;;) {
       const reply = await this.#sent(attempts, path, body, "application/json");
       if (!(reply instanceof TreadleError) && reply.status === 200) {
@@ -371,16 +434,16 @@ export class Client<Commands, Queries> {
     }
   }
 
-  async #sent(attempts: Attempts, path: string, body: string, media: string): Promise<Reply | TreadleError> {
+  async #sent(attempts: Attempts, path: string, body: string | null, media: string): Promise<Reply | TreadleError> {
     const time = Math.max(50, Math.min(attempts.end - performance.now(), this.#attemptTimeout));
     const control = new AbortController();
     const timer = setTimeout(() => control.abort(), time);
     const wait = Math.max(1, Math.floor(time / 1_000) - 1);
     try {
       const response = await this.#fetch(`${this.#url}/${path}`, {
-        method: "POST",
+        method: body === null ? "GET" : "POST",
         body,
-        headers: { ...this.#headers, "content-type": media, accept: `${media}, */*;q=0.1`, prefer: `integers=string, wait=${wait}` },
+        headers: { ...this.#headers, ...(body === null ? {} : { "content-type": media }), accept: `${media}, */*;q=0.1`, prefer: `integers=string, wait=${wait}` },
         redirect: "manual",
         signal: control.signal,
       });

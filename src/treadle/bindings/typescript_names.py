@@ -18,11 +18,11 @@ undefined unique unknown var void while with yield arguments eval
 """
 _GLOBALS: Final = """
 AbortController Array AsyncGenerator BigInt Boolean Date Error Generator Infinity Iterable JSON Map Math NaN
-Number Object Promise Readonly Record Set String Symbol TypeError URL Uint8Array atob btoa crypto fetch
-globalThis performance setTimeout clearTimeout CONTRACT Commands Queries AnyEvent face
+Number Object Promise Readonly Record Set String Symbol TypeError URL Uint8Array atob btoa crypto encodeURIComponent
+fetch globalThis performance setTimeout clearTimeout CONTRACT Commands Queries AnyEvent face
 """
 _MEMBERS: Final = """
-constructor history pages query run runMany then toString toJSON valueOf hasOwnProperty isPrototypeOf
+constructor history pages query run runMany why then toString toJSON valueOf hasOwnProperty isPrototypeOf
 """
 _DECLARED: Final = re.compile(
     r"^(?:export )?(?:async )?(?:type|interface|class|function\*?|const) (\w+)", re.MULTILINE
