@@ -18,8 +18,9 @@ undefined unique unknown var void while with yield arguments eval
 """
 _GLOBALS: Final = """
 AbortController Array AsyncGenerator BigInt Boolean Date Error Generator Infinity Iterable JSON Map Math NaN
-Number Object Promise Readonly Record Set String Symbol TypeError URL Uint8Array atob btoa crypto encodeURIComponent
-fetch globalThis performance setTimeout clearTimeout CONTRACT Commands Queries AnyEvent face
+Number Object Promise Readonly Record Set String Symbol TypeError URL Uint8Array atob btoa crypto
+encodeURIComponent fetch globalThis performance setTimeout clearTimeout CONTRACT Commands Queries AnyEvent
+face
 """
 _MEMBERS: Final = """
 constructor history pages query run runMany why then toString toJSON valueOf hasOwnProperty isPrototypeOf
