@@ -66,6 +66,27 @@ def test_events_come_in_order_and_are_settled_for_good(db, acting, consumer, clo
     assert db.verify().ok, db.verify().problems
 
 
+def test_nothing_waits_for_a_time_that_the_clock_was_set_back_from(db, acting, consumer, clock) -> None:
+    """Pulls are no records, so the store's time does go back; then an event waits an hour at most."""
+    assert consumer.pull() == []  # a consumer's first pull is a record
+    send(acting, range(3))
+    clock.advance(timedelta(days=2))
+    held, back, last = consumer.pull(lease=900)
+    consumer.nack(back, delay=3600)
+    clock.advance(timedelta(days=-2))
+    assert consumer.ack(held).ok
+    again = consumer.pull()
+    assert numbers(again) == [1, 2] and consumer.pull() == []
+    assert not consumer.ack(last).ok and consumer.ack(*again).ok
+    send(acting, [3, 4])
+    assert numbers(consumer.pull(strict=True)) == [3, 4]
+    clock.advance(timedelta(days=2))
+    assert numbers(consumer.pull(strict=True, lease=900)) == [3, 4]
+    clock.advance(timedelta(days=-2))
+    assert numbers(consumer.pull(1, strict=True)) == [3]
+    assert db.verify().ok, db.verify().problems
+
+
 def test_what_an_event_says(acting, consumer, db) -> None:
     receipt = acting.run(*call(7, "Ulm"))
     event = consumer.pull(lease=90)[0]

@@ -190,9 +190,7 @@ class Consumer:
             header = find_header(tx, event, self._subject.name, partition)
             if header is None or header.incarnation != state.incarnation:
                 return True
-            next_due = Ledger.first_due(tx, header)
-            now = max(engine.clock.now(), tx.head().time)
-            if next_due is not None and next_due <= now:
+            if Ledger.any_due(tx, header, max(engine.clock.now(), tx.head().time)):
                 return True
             blocked = header.kept >= limits.IN_FLIGHT_EVENTS or (wanted.strict and header.open > 0)
             return not blocked and bool(tx.events(event, partition, header.frontier, 1))

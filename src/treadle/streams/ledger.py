@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from treadle import limits
 from treadle.errors import DatabaseCorrupt
 from treadle.model.packing import pack, unpack
 from treadle.ports.store import ReadTx, WriteTx
@@ -33,7 +34,19 @@ WAITING: Final = 2
 DONE: Final = 3
 """Acknowledged, or a dead letter; kept until everything before it is."""
 
+LONGEST: Final = max(limits.NACK_SECONDS, limits.STREAM_LEASE_SECONDS[1]) * 1_000_000
+"""No event is held, or rests, for longer, in microseconds."""
+
 _ENTRY: Final = struct.Struct(">BHQq")
+
+
+def comes_again(until: int, now: int) -> bool:
+    """Whether an event that is not to be given before `until` may be given `now`.
+
+    One that would have to wait for longer than any may wait was given while the clock was wrong, and the
+    clock was set back since: it does not wait for that time to come.
+    """
+    return until <= now or until > now + LONGEST
 
 
 class Entry(NamedTuple):
@@ -160,12 +173,7 @@ class Ledger:
 
     def due(self, now: int, limit: int) -> list[tuple[Position, Entry]]:
         """At most `limit` entries whose time has come, the longest due first."""
-        places = []
-        for key, _ in self._tx.entries(DUE, self._prefix, None, limit):
-            _, until, number, ordinal = unpack(key)
-            if until > now:
-                break
-            places.append(Position(number, ordinal))
+        places = _due(self._tx, self.header, now, limit)
         found = zip(places, self.entries(places), strict=True)
         return [(position, entry) for position, entry in found if entry is not None]
 
@@ -174,6 +182,11 @@ class Ledger:
         """The earliest time at which an entry of a consumer may be given again."""
         page = tx.entries(DUE, pack((header.id,)), None, 1)
         return unpack(page[0][0])[1] if page else None
+
+    @staticmethod
+    def any_due(tx: ReadTx, header: Header, now: int) -> bool:
+        """Whether the time of an entry of a consumer has come."""
+        return bool(_due(tx, header, now, 1))
 
     def has_letter(self, position: Position) -> bool:
         """Whether the event at a place is a dead letter."""
@@ -231,6 +244,23 @@ class Ledger:
 
     def _due_key(self, position: Position, entry: Entry) -> bytes:
         return pack((self.header.id, entry.until, *position))
+
+
+def _due(tx: ReadTx, header: Header, now: int, limit: int) -> list[Position]:
+    """The places of at most `limit` entries whose time has come: the longest due first, the far ones last."""
+    prefix = pack((header.id,))
+    first = tx.entries(DUE, prefix, None, limit)
+    keys = [key for key, _ in first if unpack(key)[1] <= now]
+    if len(keys) == len(first) < limit:
+        return [position_in(key) for key in keys]  # these are all that there are
+    far = pack((header.id, now + LONGEST, limits.U64_MAX, limits.U64_MAX))
+    keys += [key for key, _ in tx.entries(DUE, prefix, far, limit - len(keys))] if len(keys) < limit else []
+    return [position_in(key) for key in keys]
+
+
+def position_in(key: bytes) -> Position:
+    """The place in a key of `due`."""
+    return Position(*unpack(key)[2:])
 
 
 def save(tx: WriteTx, header: Header) -> None:

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from treadle import limits
 from treadle.errors import InvalidInput
-from treadle.streams.ledger import DONE, HELD, WAITING, Entry, Ledger
+from treadle.streams.ledger import DONE, HELD, WAITING, Entry, Ledger, comes_again
 from treadle.streams.positions import Position, Token
 
 SECOND: Final = 1_000_000
@@ -77,7 +77,7 @@ def _again_strictly(ledger: Ledger, now: int, limit: int) -> tuple[_Found, _Foun
     for position, entry in ledger.walk():
         if entry.state == DONE:
             continue
-        if entry.until > now or len(again) + len(failed) == limit:
+        if not comes_again(entry.until, now) or len(again) + len(failed) == limit:
             break
         (failed if _used_up(entry) else again).append((position, entry))
     return again, failed

@@ -64,6 +64,7 @@ class QuerySource:
         self._most = 1
         self._resting: dict[Key, int] = {}
         self._losses: dict[Key, tuple[int, int]] = {}
+        self._latest = 0
 
     @property
     def described(self) -> str:
@@ -83,7 +84,7 @@ class QuerySource:
         return self._columns.types
 
     def take(self, count: int, busy: frozenset[Key]) -> Sequence[Item]:
-        now = self._client.now()
+        now = self._now()
         self._resting = {key: until for key, until in self._resting.items() if until > now}
         items = self._from_page(count, busy)
         if items:
@@ -94,6 +95,15 @@ class QuerySource:
             if items or self._cursor is None:
                 break
         return items
+
+    def _now(self) -> int:
+        """The database's time. What rests here does not rest longer where that was set back."""
+        now = self._client.now()
+        if now < self._latest:
+            back = self._latest - now
+            self._resting = {key: until - back for key, until in self._resting.items()}
+        self._latest = now
+        return now
 
     def _from_page(self, count: int, busy: frozenset[Key]) -> list[Item]:
         """The next items of the page that was read, without those that are in work or at rest meanwhile."""
@@ -161,7 +171,7 @@ class QuerySource:
         )
 
     def lost(self, items: Sequence[Item], tried: int, changed: int) -> None:
-        now = self._client.now()
+        now = self._now()
         for item in items:
             revision, times = self._losses.get(item.key, (0, 0))
             times = times + 1 if revision == item.revision else 1
@@ -179,7 +189,7 @@ class QuerySource:
 
     def back(self, item: Item, delay: float, *, failed: bool, reason: str = "") -> None:
         if delay > 0:
-            self._resting[item.key] = self._client.now() + int(delay * SECOND)
+            self._resting[item.key] = self._now() + int(delay * SECOND)
 
     def renew(self, item: Item, lease: int) -> None:
         """A query lets nothing go by itself."""
@@ -187,7 +197,7 @@ class QuerySource:
     def pause(self) -> float | None:
         if not self._resting:
             return None
-        return max(0.0, (min(self._resting.values()) - self._client.now()) / SECOND)
+        return max(0.0, (min(self._resting.values()) - self._now()) / SECOND)
 
 
 def _columns(query: Query, leased: Leased) -> _Columns:
