@@ -8,10 +8,10 @@ from datetime import timedelta
 from typing import Final
 
 from treadle.errors import LeaseLost, RequestError, TerminalFailure, TreadleError, UnexpectedOutcome
-from treadle.workers.attempts import derived
+from treadle.workers.attempts import Due, derived
 from treadle.workers.claiming import Won, settle
 from treadle.workers.handlers import Caller, HandlerFailed
-from treadle.workers.items import Item, Key, Source
+from treadle.workers.items import Item, Source
 from treadle.workers.patience import backoff
 from treadle.workers.plan import OFFERED, Plan
 from treadle.workers.settings import Settings
@@ -33,7 +33,7 @@ class Working:
         self._settings = settings
         self._source = source
         self._caller = caller
-        self._failures: dict[Key, int] = {}
+        self._failures: dict[str, int] = {}
 
     def work(self, plan: Plan, won: Won) -> None:
         """One turn."""
@@ -86,7 +86,7 @@ class Working:
         with self._settings.hooks.span("release", {}):
             turn.release()
         self._settings.hooks.at("released", turn.item)
-        self._failures.pop(turn.item.key, None)
+        self._failures.pop(turn.idempotency_key, None)
         if settled:
             settle(self._source, turn.item)
         else:
@@ -96,23 +96,29 @@ class Working:
     # When it goes wrong.
 
     def _tries(self, turn: Turn) -> int:
-        """How often the item was tried, this time too: as its row or event says, or as it is known here."""
-        if turn.tries is not None:
+        """How often the attempt was tried, this time too: as its event or row says, or as it is known here.
+
+        A row counts its claims for ever. Where several events name it, or its `due` tells one occasion from
+        the next, that says nothing of this occasion.
+        """
+        item = turn.item
+        if item.delivery is not None:
+            return item.delivery.attempt if turn.tries is None else min(turn.tries, item.delivery.attempt)
+        if turn.tries is not None and item.attempt.due == Due():
             return turn.tries
-        if turn.item.delivery is not None:
-            return turn.item.delivery.attempt
-        return self._failures.get(turn.item.key, 0) + 1
+        return self._failures.get(turn.idempotency_key, 0) + 1
 
     def _fail(self, plan: Plan, turn: Turn, reason: str) -> None:
         """The handler failed, or its result was refused: try again later, or give the item up."""
         tries = self._tries(turn)
-        self._failures[turn.item.key] = self._failures.get(turn.item.key, 0) + 1
+        key = turn.idempotency_key
+        self._failures[key] = self._failures.get(key, 0) + 1
         self._settings.counters.add("failed")
         self._settings.hooks.at("failed", turn.item)
         if tries >= self._settings.attempts and plan.dead_letter is not None:
             self._bury(plan, turn, reason, tries)
             return
-        delay = backoff(self._settings.backoff, tries, turn.idempotency_key)
+        delay = backoff(self._settings.backoff, tries, key)
         if plan.retry is not None:
             told = {
                 "error": reason,
@@ -135,7 +141,7 @@ class Working:
         turn.release()
         self._settings.counters.add("dead_letters")
         self._settings.hooks.at("buried", turn.item)
-        self._failures.pop(turn.item.key, None)
+        self._failures.pop(turn.idempotency_key, None)
         self._source.done(turn.item)
 
     def _tell(self, turn: Turn, step: Step, told: Mapping[str, object]) -> None:

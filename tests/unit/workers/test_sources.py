@@ -12,6 +12,7 @@ from tests.support.engines import START
 from tests.support.jobs import (
     EVENTS,
     FULL,
+    OPEN,
     QUERIES,
     SHOP,
     SOURCE,
@@ -29,6 +30,8 @@ from tests.support.jobs import (
 )
 from treadle.workers import Turn, Worker
 from treadle.workers.client import Embedded
+from treadle.workers.query_source import QuerySource
+from treadle.workers.steps import leased_by
 
 
 def test_events_name_rows_and_are_acknowledged(db) -> None:
@@ -199,3 +202,55 @@ def test_an_event_whose_row_cannot_be_claimed_any_more(db, clock, closed) -> Non
         clock.advance(later(3600))
     status = db.streams().consumers()[0]
     assert (status.open, status.dead) == (0, 0 if closed else 1)
+
+
+def test_what_rests_does_not_wait_for_a_time_that_the_clock_was_set_back_from(db, clock) -> None:
+    queue(db, [0, 1])
+    source = QuerySource("OpenJobs", {"shop": SHOP})
+    client = Embedded(service(db))
+    source.bind(client, leased_by(client.contract(), "Claim"), "w")
+    clock.advance(later(90_000))
+    first, second = source.take(8, frozenset())
+    source.back(first, 20, failed=True)
+    source.lost([second], 2, 0)
+    clock.advance(later(-90_000))
+    assert source.take(8, frozenset()) == [] and source.pause() == 1
+    clock.advance(later(1))
+    assert [item.key for item in source.take(8, frozenset())] == [second.key]
+    clock.advance(later(19))
+    assert [item.key for item in source.take(8, frozenset())][:1] == [first.key]
+
+
+def test_a_row_that_many_events_name_is_not_given_up_for_their_number(db, clock) -> None:
+    """The row counts its claims for ever; what was tried too often is one occasion."""
+    queue(db, [0])
+    for number in range(4):
+        remind(db, 0, f"again {number}")
+    done: list[int] = []
+    options = {**EVENTS, "finish": "Repeat", "dead_letter": "Bury", "attempts": 3}
+
+    def work(row: Any, turn: Turn) -> dict[str, Any]:
+        assert turn.item.delivery is not None
+        done.append(turn.item.delivery.attempt)
+        return {"next_at": START}
+
+    made = run(Worker(work, name="w", **options), db)
+    assert (done, made.counters["dead_letters"]) == ([1] * 5, 0)
+    assert job(db, 0)["tries"] == 5
+
+
+def test_a_row_that_comes_again_is_not_given_up_for_its_number_of_times(db, clock) -> None:
+    queue(db, [0])
+    done: list[int] = []
+    options = {**OPEN, **TURN, "finish": "Repeat", "dead_letter": "Bury", "attempts": 3, "due": "due_at"}
+    options |= {"query": "DueJobs"}
+
+    def work(row: Any, turn: Turn) -> dict[str, Any]:
+        done.append(1)
+        return {"next_at": START + later(60 * len(done))}
+
+    made = Worker(work, name="w", **options)
+    for _ in range(6):
+        run(made, db)
+        advance(db, 60)
+    assert (len(done), made.counters["dead_letters"]) == (6, 0)
