@@ -46,6 +46,7 @@ GENERATED: tuple[Generated, ...] = (
     Generated(
         "tools.reference:setting_pages", ("docs/reference/config.md", "docs/reference/treadle.schema.json")
     ),
+    Generated("tools.limits_reference:limits_page", ("docs/reference/limits.md",)),
     Generated("tools.reference:command_page", ("docs/reference/cli.md",)),
     Generated("tools.http_reference:http_page", ("docs/reference/http.md",)),
     Generated("tools.textmate:files", ("editors/riff.tmLanguage.json", "editors/riffq.tmLanguage.json")),
