@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from itertools import chain
 from typing import Final, TypeAlias
 
 from treadle.errors import check
@@ -75,6 +77,7 @@ _SIGNED: Final[Mapping[str, Rule]] = {
         )
     },
 }
+_MODES: Final = {"enrolled": _RULES, "signed": _SIGNED, "always": _ALWAYS}
 _PLANS: Final = frozenset((Kind.DEFINITION, Kind.STEP))
 _OF_EVENTS: Final = (
     "event_immutable event_unsigned event_incomplete event_version event_extra_fact advance_not_single "
@@ -118,22 +121,25 @@ def judge(before: Before, delta: Delta, context: Context) -> Verdict | Refusal:
         graph and subject in code-point order.
     """
     scene = Scene(before, delta, context)
-    for rule in _asked(_rules(context), scene.kinds):
-        refusal = min(rule(scene), key=lambda found: found.place, default=None)
-        if refusal is not None:
-            return refusal
+    for rule in _asked(_mode(context), scene.kinds):
+        refusals = rule(scene)
+        first = next(refusals, None)
+        if first is not None:
+            return min(chain((first,), refusals), key=lambda found: found.place)
     return _verdict(scene) if context.enrolled else Verdict(registrations=_registrations(scene))
 
 
-def _asked(rules: Mapping[str, Rule], kinds: frozenset[Kind]) -> list[Rule]:
-    """The rules that can find something where entities of these kinds are touched, in order."""
-    return [rule for name, rule in rules.items() if name not in _ABOUT or not kinds.isdisjoint(_ABOUT[name])]
+@lru_cache(maxsize=128)
+def _asked(mode: str, kinds: frozenset[Kind]) -> tuple[Rule, ...]:
+    """The rules of a mode that can find something where entities of these kinds are touched, in order."""
+    rules = _MODES[mode].items()
+    return tuple(rule for name, rule in rules if name not in _ABOUT or not kinds.isdisjoint(_ABOUT[name]))
 
 
-def _rules(context: Context) -> Mapping[str, Rule]:
+def _mode(context: Context) -> str:
     if context.enrolled:
-        return _RULES
-    return _SIGNED if context.verify_transitions else _ALWAYS
+        return "enrolled"
+    return "signed" if context.verify_transitions else "always"
 
 
 def _verdict(scene: Scene) -> Verdict:

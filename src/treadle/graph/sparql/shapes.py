@@ -25,7 +25,7 @@ from treadle.errors import TreadleError
 from treadle.graph.convert import checked_iri
 from treadle.graph.delta import Delta
 from treadle.graph.evaluation import never
-from treadle.graph.literals import canonical
+from treadle.graph.literals import MAPPED, canonical
 from treadle.graph.sparql.bounded import is_bounded
 from treadle.graph.sparql.request import Protocol, Request
 from treadle.graph.sparql.solve import Labels, Overlay, Statements
@@ -42,15 +42,15 @@ TERMS: Final = 256
 SHAPES: Final = 256
 """That are remembered, the latest ones; each takes some 10 to 50 kB."""
 
-_IRI: Final = r"<[^<>\"{}|^`\\\x00-\x20\ud800-\udfff]*+>"
-_STRING: Final = "|".join(rf"(?!{q}{q}{q}){q}[^{q}\\\r\n\x00\ud800-\udfff]*+{q}" for q in "\"'")
-_TERM: Final = re.compile(rf"(?<!\^\^)(?<!:)(?<!:[ \t])({_IRI}|{_STRING})")
+_INNER: Final = r"[^<>\"{}|^`\\\x00-\x20\ud800-\udfff]*+>"
+_STRING: Final = "|".join(rf"{q}(?!{q}{q})[^{q}\\\r\n\x00\ud800-\udfff]*+{q}" for q in "\"'")
+_TERM: Final = re.compile(rf"(<(?<!\^\^<)(?<!:<)(?<!:[ \t]<){_INNER}|{_STRING})")
 """What the tokenizer reads as an IRI or a short string wherever it meets it, with nothing in it escaped.
 
 An IRI right after `^^` or a prefix is left in the shape: it says what another term is.
 """
 
-_KEPT: Final = re.compile(rf"(?:\^\^|:[ \t]?){_IRI}")
+_KEPT: Final = re.compile(rf"(?:\^\^|:[ \t]?)<{_INNER}")
 _UNCLEAR: Final = re.compile(r"[<>\"'#\\\x00\ud800-\udfff]")
 """What else between terms could begin one, or hide one: a text that has it there is not looked at."""
 
@@ -114,7 +114,7 @@ class Shape(NamedTuple):
             text = pieces[2 * number + 1][1:-1]
             if datatype:
                 literal = trusted_literal(text, datatype, language)
-                if canonical(literal) is not literal:
+                if datatype in MAPPED and canonical(literal) is not literal:
                     return None
                 terms.append(literal)
             else:
