@@ -22,7 +22,7 @@ from treadle.model.types import U64_
 from treadle.model.values import datetime_of
 from treadle.plan.answers import lease_now
 from treadle.rows import read_key
-from treadle.why.place import Place, known
+from treadle.why.place import Place, known, lists
 from treadle.why.reply import Reason
 from treadle.why.tail import TAIL
 
@@ -123,7 +123,7 @@ def _told(
 def _holders(place: Place, group: dict[str, Any], count: int) -> tuple[str, Any]:
     """Who is counted, as far as the end of the log shows it, and when the first of them ends.
 
-    The time is told only where all that are counted were found.
+    The time is told only where all that are counted were found, the rows to whoever may list them.
     """
     deployed, plan = place.state.require(), place.plan
     names = [field.name for field in plan.members[: plan.key_count]]
@@ -150,4 +150,4 @@ def _holders(place: Place, group: dict[str, Any], count: int) -> tuple[str, Any]
     live.sort()
     told = ", ".join(shown for _, shown in live[:MOST]) + (", …" if len(live) > MOST else "")
     until = datetime_of(live[0][0]) if len(live) == count else None
-    return (f"; held are {told}" if live else ""), until
+    return (f"; held are {told}" if live and lists(place) else ""), until

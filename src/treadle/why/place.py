@@ -35,3 +35,16 @@ def known(place: Place) -> Iterator[q.Query]:
     names = sorted(place.state.queries.stored)
     for name in place.state.roles.allowed(place.caller, names, "queries"):
         yield place.state.queries.get(name)
+
+
+def lists(place: Place) -> bool:
+    """Whether the caller may learn which rows there are: from a named query that lists them, or the log."""
+    if place.state.roles.permits(place.caller, "audit"):
+        return True
+    rows = [(query, query.rows) for query in known(place)]
+    return any(
+        isinstance(member.value, q.ShapeResult)
+        and query.statement(member.value.row).entity == place.plan.name
+        for query, member in rows
+        if member is not None
+    )

@@ -17,7 +17,12 @@ from treadle.testing import ManualClock
 from treadle.why import Reason, Why
 from treadle.workers import Cap, Schedule, Turn, Worker
 
-ROLES = [jobs.WORKER_ROLE, Role("desk", commands=("Queue", "Nightly")), Role("claimer", commands=("Claim",))]
+ROLES = [
+    jobs.WORKER_ROLE,
+    Role("desk", commands=("Queue", "Nightly")),
+    Role("claimer", commands=("Claim",)),
+    Role("counter", commands=("Claim",), queries=("LiveJobs",)),
+]
 
 
 @pytest.fixture
@@ -83,6 +88,13 @@ def test_who_may_not_count_is_told_of_no_cap(db: Database) -> None:
     jobs.queue(db, [1, 2])
     who = {"principal": "c", "role": "claimer"}
     assert while_one_is_held(db, lambda: of(why(db, 2, **who), "cap"), caps=[Cap(1, "LiveJobs")]) == []
+
+
+def test_who_may_not_list_rows_is_not_told_which_are_held(db: Database) -> None:
+    jobs.queue(db, [1, 2])
+    who = {"principal": "c", "role": "counter"}
+    (reason,) = while_one_is_held(db, lambda: of(why(db, 2, **who), "cap"), caps=[Cap(1, "LiveJobs")])
+    assert reason.text.endswith("it waits until one ends") and reason.until is not None
 
 
 def test_a_schedule_is_named_with_its_next_time(db: Database, clock: ManualClock) -> None:
