@@ -41,7 +41,7 @@ class Scenario(NamedTuple):
     tries: int = 1
 
 
-SCENARIOS: Final = ("contract", "graph", "processes")
+SCENARIOS: Final = ("contract", "graph", "processes", "work")
 """The packages beside this module that hold a `SCENARIO`."""
 
 
