@@ -35,6 +35,7 @@ def assert_outcome(receipt: Answered | TreadleError, outcome: str, **fields: Any
     Raises `AssertionError` that names what came instead, and `ValueError` for an outcome that the command
     does not declare, since such a check could never hold.
     """
+    __tracebackhide__ = True  # pytest then shows the test's line, not these
     if isinstance(receipt, TreadleError):
         raise AssertionError(f"{outcome} was expected, and the call was refused: {receipt.code}, {receipt}")
     try:
@@ -57,6 +58,7 @@ def assert_events(db: Database, *expected: Expected, since: int = 0, of: str | N
     Raises `AssertionError` that shows where both part, and `ValueError` for a name that no event has, since
     such a check could never fail, or never hold.
     """
+    __tracebackhide__ = True
     wanted: list[Wanted] = [(one, {}) if isinstance(one, str) else one for one in expected]
     every: list[Emitted] = [event for entry in db.log(since + 1, unmasked=True) for event in entry.events]
     _check_names(db, {name for name, _ in wanted} | ({of} if of is not None else set()), every)

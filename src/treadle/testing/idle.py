@@ -67,6 +67,7 @@ def run_until_idle(
     `AssertionError` if they are not idle after `seconds` of real time (then they are stopped for good), and
     `ValueError` for an `until` that lies behind, or a database that has no `ManualClock`.
     """
+    __tracebackhide__ = True  # pytest then shows the test's line, not these
     acting = on.acting_as("workers") if isinstance(on, Database) else on
     way = None if until is None else _Way(acting, until)
     counted = [one.counters for one in runs if isinstance(one, Worker | Schedule)]
