@@ -55,6 +55,26 @@ def routes(all_: Iterable[Endpoint]) -> list[Route]:
     return [Route(path, Path(group)) for path, group in by_path.items()]
 
 
+class Places:
+    """The application at each address: looked up by its path, or matched where paths have parameters."""
+
+    def __init__(self, all_: Sequence[Route]) -> None:
+        self._router = Router(all_, redirect_slashes=False, default=nowhere)
+        self._exact: dict[str, ASGIApp] = {}
+        for route in all_:
+            first = next(one for one in all_ if one is route or one.path_regex.match(route.path))
+            if first is route and not route.param_convertors:
+                self._exact[route.path] = route.app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = None if scope.get("root_path") else self._exact.get(scope["path"])
+        if found is None:
+            await self._router(scope, receive, send)
+        else:
+            scope["path_params"] = {}
+            await found(scope, receive, send)
+
+
 async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
     """There is no such address."""
     raise UnknownName("there is nothing at this address; /openapi.json lists what there is")
@@ -63,8 +83,8 @@ async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
 def create_app(database: Database, options: Options, groups: Sequence[str] = GROUPS) -> Application:
     """The ASGI application that serves a database. It closes its threads at shutdown, not the database."""
     service = Service(database, options)
-    router = Router(routes(endpoints(groups)), redirect_slashes=False, default=nowhere)
-    return Application(ServerErrorMiddleware(Gate(router, service), handler=internal), service)
+    places = Places(routes(endpoints(groups)))
+    return Application(ServerErrorMiddleware(Gate(places, service), handler=internal), service)
 
 
 class Application:
