@@ -14,6 +14,7 @@ brings to its end:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -209,13 +210,14 @@ def _prepare(tx: ReadTx, through: int, progress: Progress | None, state: _State)
     last = next(tx.log(through, through), None)
     if last is None:
         raise DatabaseCorrupt(f"record {through} of the log is missing; run `treadle verify`")
-    reached = _walked(tx, last, progress)
-    deployed = reached.deployed
-    items = snapshot.items(reached.replay, reached.receipts, deployed)
-    rows, graph = state.take(Cutting(parts.ROWS, items)).section, parts.Section("", 0)
-    if reached.graph is not None:
-        graph = state.take(Cutting(parts.GRAPH, map(pack, reached.graph.items()))).section
-    state.flush()
+    with closing(Walk(tx, None, progress, last)) as walk:
+        reached = _walked(walk, last)
+        deployed = reached.deployed
+        items = snapshot.items(reached.replay, reached.receipts, deployed)
+        rows, graph = state.take(Cutting(parts.ROWS, items)).section, parts.Section("", 0)
+        if reached.graph is not None:
+            graph = state.take(Cutting(parts.GRAPH, map(pack, reached.graph.items()))).section
+        state.flush()
     contract = deployed.identity if deployed is not None else ""
     return Snapshot(through, last.time, last.hash.hex(), rows.digest, rows.parts, contract, *graph)
 
@@ -228,8 +230,7 @@ def _check_written(engine: Engine, made: Snapshot) -> None:
                 pass
 
 
-def _walked(tx: ReadTx, last: LogEntry, progress: Progress | None) -> Reached:
-    walk = Walk(tx, None, progress, last)
+def _walked(walk: Walk, last: LogEntry) -> Reached:
     walk.records()
     walk.place()
     report, reached = walk.report(), walk.reached

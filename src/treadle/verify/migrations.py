@@ -101,19 +101,18 @@ class Migrations:
     def _take(self, now: _UnderWay, entity: str) -> Iterator[str]:
         rows = self._replay.rows
         left = 0
-        for ref, row in rows.items():
-            if ref[0] == entity:
-                base, image = now.images.get(ref, (None, row))
-                left += base != row.commit
-                rows[ref] = image
+        for ref, row in self._replay.rows_of(entity):
+            base, image = now.images.get(ref, (None, row))
+            left += base != row.commit
+            rows[ref] = image
         if left:
             yield f"{left} rows of {entity} were not brought to what they become"
 
     def _check(self, now: _UnderWay, entity: str, work: EntityWork) -> Iterator[str]:
         """What the successor newly demands, asked of each row; new unique entries are taken."""
         found = 0
-        for (owner, key), row in list(self._replay.rows.items()):
-            if owner == entity and found < MOST:
+        for (_, key), row in self._replay.rows_of(entity):
+            if found < MOST:
                 for what in self._unfit(now, work, key, row):
                     found += 1
                     yield f"a row of {entity} does not fit: {what}"

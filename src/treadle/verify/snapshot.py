@@ -7,13 +7,13 @@ docs/formats/snapshot.md lists them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, groupby, islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from treadle.engine import parts
 from treadle.engine.state import Deployed
 from treadle.errors import DatabaseCorrupt
-from treadle.model.facts import Row, RowRef
+from treadle.model.facts import Row
 from treadle.model.packing import pack, unpack
 from treadle.verify.receipts import ReceiptCheck
 from treadle.verify.replay import Replay
@@ -22,30 +22,23 @@ _KEYS: Final = 1_000
 
 
 def items(replay: Replay, receipts: ReceiptCheck, deployed: Deployed | None) -> Iterator[bytes]:
-    """The state as packed tuples, one after another: only names of rows are sorted, no rows."""
+    """The state as packed tuples, one after another, each kind in the order of its bytes."""
     yield pack(("receipts", receipts.pruned, receipts.dropped))
     keys = receipts.after(receipts.dropped)
     while some := tuple(islice(keys, _KEYS)):
         yield pack(("keys", *chain.from_iterable(some)))
     if deployed is not None:
-        yield from _rows(replay, deployed)
-    for ref in sorted(replay.revisions, key=lambda ref: (ref[0], pack(ref[1]))):
-        yield pack(("revision", ref[0], pack(ref[1]), replay.revisions[ref]))
-    for unique in sorted(replay.uniques, key=lambda unique: (*unique[:2], pack(unique[2]))):
-        entity, name, values = unique
-        yield pack(("unique", entity, name, pack(values), pack(replay.uniques[unique])))
+        yield from replay.scratch.sorted(_rows(replay, deployed))
+    for (entity, key), revision in replay.revisions.pairs():
+        yield pack(("revision", entity, pack(key), revision))
+    for (entity, name, values), key in replay.uniques.pairs():
+        yield pack(("unique", entity, name, pack(values), pack(key)))
 
 
 def _rows(replay: Replay, deployed: Deployed) -> Iterator[bytes]:
-    """In the order of their bytes, which is that of entity, revision, record, image."""
-    rows = replay.rows
-
-    def place(ref: RowRef) -> tuple[str, int, int]:
-        return ref[0], rows[ref].revision, rows[ref].commit
-
-    for (entity, revision, commit), refs in groupby(sorted(rows, key=place), key=place):
-        encode = deployed.row_encoders[entity][1]
-        yield from sorted(pack(("row", entity, revision, commit, encode(rows[ref].cells))) for ref in refs)
+    for (entity, _), row in replay.rows.pairs():
+        image = deployed.row_encoders[entity][1](row.cells)
+        yield pack(("row", entity, row.revision, row.commit, image))
 
 
 def load(source: Iterable[bytes], replay: Replay, receipts: ReceiptCheck, deployed: Deployed | None) -> None:

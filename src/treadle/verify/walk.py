@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from treadle.engine import parts, retained
@@ -40,9 +43,17 @@ def verify(
     """Walk the whole history of `engine`'s database; see `treadle.Database.verify`."""
     with engine.store.read() as tx:
         walk = Walk(tx, head, progress)
-        for part in (walk.structure, walk.records, walk.receipts, walk.stored_rows, walk.streams, walk.graph):
-            walk.attempt(part)
-        return walk.report()
+        with closing(walk):
+            for part in (
+                walk.structure,
+                walk.records,
+                walk.receipts,
+                walk.stored_rows,
+                walk.streams,
+                walk.graph,
+            ):
+                walk.attempt(part)
+            return walk.report()
 
 
 class Reached(NamedTuple):
@@ -105,6 +116,10 @@ class Walk:
             self._migrations.under_way,
             self._graph,
         )
+
+    def close(self) -> None:
+        """Give back what did not fit in memory."""
+        self._replay.close()
 
     def _problem(self, number: int | None, what: str) -> None:
         if len(self._problems) < MOST:
@@ -292,40 +307,50 @@ class Walk:
         """Compare every stored row and unique entry with what the log gives."""
         if self._current is None:
             return
-        left = set(self._replay.rows)
+        found = 0
         for table in self._current.tables.values():
             for row in scan(self._tx, table):
                 self._rows += 1
-                ref = (table.entity, row.cells[: table.key_count])
-                left.discard(ref)
-                if self._replay.rows.get(ref) != row:
+                given = self._replay.row(table.entity, row.cells[: table.key_count])
+                found += given is not None
+                if given != row:
                     self._problem(
                         None,
                         f"a stored row of {table.entity} is not what the log gives (commit {row.commit})",
                     )
-        for entity, _ in sorted(left, key=repr)[:MOST]:
-            self._problem(None, f"a row of {entity} that the log gives is not stored")
+        if found < len(self._replay.rows):
+            self._missing_rows(self._current)
         self._stored_uniques()
         self._stored_revisions()
 
+    def _missing_rows(self, deployed: Deployed) -> None:
+        rows = iter(self._replay.rows)
+        while page := list(islice(rows, PAGE)):
+            for entity, refs in groupby(page, key=itemgetter(0)):
+                table = deployed.tables.get(entity)
+                keys = [key for _, key in refs]
+                stored = [None] * len(keys) if table is None else self._tx.rows(table, keys)
+                for _ in range(stored.count(None)):
+                    self._problem(None, f"a row of {entity} that the log gives is not stored")
+
     def _stored_revisions(self) -> None:
         """The last revisions of deleted rows, by which an old revision never fits a new row."""
-        for table in self._current.tables.values() if self._current else ():
-            keys = [key for entity, key in self._replay.revisions if entity == table.entity]
-            for start in range(0, len(keys), PAGE):
-                page = keys[start : start + PAGE]
-                expected = [self._replay.revisions[table.entity, key] for key in page]
-                if self._tx.last_revisions(table, page) != expected:
-                    self._problem(
-                        None, f"the last revisions of deleted rows of {table.entity} are not the log's"
-                    )
+        given = self._replay.revisions.pairs()
+        while page := list(islice(given, PAGE)):
+            for entity, found in groupby(page, key=lambda pair: pair[0][0]):
+                table = self._current.tables.get(entity) if self._current else None
+                revisions = {key: revision for (_, key), revision in found}
+                if table is not None and (
+                    self._tx.last_revisions(table, list(revisions)) != list(revisions.values())
+                ):
+                    self._problem(None, f"the last revisions of deleted rows of {entity} are not the log's")
 
     def _stored_uniques(self) -> None:
-        uniques = list(self._replay.uniques)
-        for start in range(0, len(uniques), PAGE):
-            page = uniques[start : start + PAGE]
-            for unique, holder in zip(page, self._tx.holders(page), strict=True):
-                if holder != self._replay.uniques[unique]:
+        given = self._replay.uniques.pairs()
+        while page := list(islice(given, PAGE)):
+            holders = self._tx.holders([unique for unique, _ in page])
+            for (unique, wanted), holder in zip(page, holders, strict=True):
+                if holder != wanted:
                     self._problem(
                         None, f"the unique entries of {unique[0]}.{unique[1]} are not what the log gives"
                     )
