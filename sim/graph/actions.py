@@ -143,7 +143,9 @@ def _told(world: World, step: Step, pending: Pending, send: Callable[[Pending], 
     except Conflict:
         how = "conflict"
         world.states.pop(step.run, None)
-    except Refused:
+    except Refused as error:
+        if error.reason == "processing_disabled":
+            raise  # the client asked first, and says nothing of what was sent before
         how = "refused"
     world.see(step.handle, lambda at: Told(at, how, pending))
 

@@ -248,6 +248,7 @@ _WAYS: Final[tuple[Callable[[random.Random, Made], list[Update]], ...]] = (
     _other_key,
     _in_anothers_name,
     _other_iri,
+    _other_iri,
     _wrong_revision,
     _wrong_revision,
     _revision_written_anew,
