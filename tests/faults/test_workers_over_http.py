@@ -22,7 +22,7 @@ from tests.support.jobs import EVENTS, FULL, QUERIES, SHOP, SOURCE, WORKER_ROLE,
 from tests.support.jobs import states as states_of
 from tests.support.proxy import Fate, proxied
 from tests.support.server import Running, serving
-from treadle.errors import Denied
+from treadle.errors import Closed, Denied
 from treadle.workers import Turn, Worker
 
 QUICK: dict[str, Any] = {**FULL, "name": "w", "lease": 5}
@@ -88,7 +88,7 @@ def running(worker: Worker, on: Any) -> Callable[[], None]:
         except treadle.TreadleError as error:
             failed.append(error)
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=work, name="worker")
     thread.start()
 
     def end() -> None:
@@ -204,6 +204,17 @@ def test_the_token_is_revoked_while_a_handler_runs(shop: Shop, server: Running) 
     assert told == [True] and made.counters["finished"] == 0
     with shop.open() as db:
         assert states_of(db, (0, 1)) == {"Running": 1, "Waiting": 1} and db.verify().ok
+
+
+def test_the_client_is_closed_while_a_worker_runs(shop: Shop, server: Running) -> None:
+    remote = treadle.connect(server.address, token=shop.token)
+    made = Worker(lambda row, turn: None, **{**QUICK, "poll": 0.05})
+    end = running(made, remote)
+    until(lambda: made.counters["pages"])
+    remote.close()
+    until(lambda: not any(one.name == "worker" for one in threading.enumerate()))
+    with pytest.raises(Closed):
+        end()
 
 
 def test_another_version_is_deployed_while_a_handler_runs(shop: Shop, server: Running) -> None:

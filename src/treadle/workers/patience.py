@@ -31,8 +31,9 @@ class Pace:
 
 
 def final(error: TreadleError) -> bool:
-    """Whether there is nothing to wait for: a token that is revoked or has run out never comes back."""
-    return error.code == "unauthenticated"
+    """Whether there is nothing to wait for: a token that was revoked or ran out, or a handle that was closed,
+    never comes back."""
+    return error.code in ("unauthenticated", "closed")
 
 
 def passing(error: TreadleError) -> bool:
