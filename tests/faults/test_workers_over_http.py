@@ -17,14 +17,17 @@ from typing import Any
 import pytest
 
 import treadle
+from tests.support import turns
 from tests.support.effort import effort
 from tests.support.jobs import EVENTS, FULL, QUERIES, SHOP, SOURCE, WORKER_ROLE, deploy, outcomes, queue
 from tests.support.jobs import states as states_of
+from tests.support.processes import start
 from tests.support.proxy import Fate, proxied
 from tests.support.server import Running, serving
 from treadle.errors import Closed, Denied
 from treadle.workers import Turn, Worker
 
+BOUNDARIES = ("selected", "claimed", "started", "handled", "finished", "released", "acknowledged")
 QUICK: dict[str, Any] = {**FULL, "name": "w", "lease": 5}
 PROGRAM = """
 import os, pathlib, signal
@@ -138,6 +141,43 @@ def test_processes_of_which_one_is_killed_in_a_handler(shop: Shop, server: Runni
         finished = [one for one in db.log() if one.name == "Finish"]
     assert {one.principal for one in finished} == {"job-service"}
     assert 1 <= len({one.instance for one in finished}) <= 2
+
+
+def test_a_process_dies_at_each_boundary_of_a_turn(shop: Shop, server: Running) -> None:
+    """Each in a shop of its own, all at once; who comes after them does what was not done, and no more."""
+    with shop.open() as db:
+        for boundary in BOUNDARIES:
+            queue(db, [1], shop=boundary)
+    arguments = [(server.address, shop.token, boundary, boundary) for boundary in BOUNDARIES]
+    dying = [start(turns.die_over_http, *each) for each in arguments]
+    for process in dying:
+        process.join(60)
+        assert process.exitcode == -signal.SIGKILL
+    handled: list[str] = []
+    with treadle.connect(server.address, token=shop.token) as remote, shop.open() as db:
+        ends = []
+        for boundary in BOUNDARIES:
+            options: dict[str, Any] = {**turns.QUERY, "parameters": {"shop": boundary}, "lease": 5}
+            made = Worker(lambda row, turn: handled.append(row["shop"]), **options)
+            ends.append(running(made, remote))
+
+        def all_done() -> bool:
+            return all(states_of(db, [1], each) == {"Done": 1} for each in BOUNDARIES)
+
+        until(all_done)
+        time.sleep(0.5)  # nothing more comes of it
+        for end in ends:
+            end()
+        done = BOUNDARIES.index("finished")
+        assert sorted(handled) == sorted(BOUNDARIES[:done]), "what was concluded is not handled again"
+        for boundary in BOUNDARIES:
+            row = db.row("Job", (boundary, 1))
+            assert row is not None and row.fields["runs"] == 1
+            if boundary in BOUNDARIES[done:]:
+                assert row.fields["result"] == "by fence 1"
+            else:
+                assert row.fields["tries"] == (1 if boundary == "selected" else 2)
+        assert outcomes(db, "Finish")["Finished"] == len(BOUNDARIES) and db.verify().ok
 
 
 @pytest.mark.parametrize("options", [{}, {"event": True}], ids=["query", "stream"])

@@ -102,3 +102,21 @@ def work_for_ever(path: str, pipe: Connection) -> None:
         worker = Worker(lambda row, turn: pipe.send(row["number"]), **options, concurrency=2)
         pipe.send("ready")
         worker.run(service(db))
+
+
+class Dying(Hooks):
+    """Ends its process at a boundary, without a word."""
+
+    def __init__(self, boundary: str) -> None:
+        self._boundary = boundary
+
+    def at(self, boundary: str, item: Any) -> None:
+        if boundary == self._boundary:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_over_http(url: str, token: str, shop: str, boundary: str) -> None:
+    """Work on one shop's jobs over HTTP, with short leases, and die at a boundary."""
+    options: dict[str, Any] = {**QUERY, "parameters": {"shop": shop}, "lease": 5, "hooks": Dying(boundary)}
+    with treadle.connect(url, token=token, instance=f"dead/{boundary}") as remote:
+        Worker(lambda row, turn: {"result": f"by fence {turn.fence}"}, **options).run(remote)
