@@ -114,7 +114,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from treadle.testing import START, ManualClock, memory_database
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.timedeltas(timedelta(0), timedelta(days=9_000)))
 def test_any_time(step):
     with ManualClock(START).as_wall_clock() as clock, memory_database(".", clock=clock) as db:
@@ -132,10 +132,14 @@ def test_the_store_alone(treadle_db, treadle_clock):
 """
 
 
+QUICK = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:anyio")
+"""Plugins that have nothing to do with it, and take long to load."""
+
+
 def run_pytest(folder: Path, *words: str, code: int = 0) -> str:
     """In a process of its own, so that it begins with nothing."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words],
+        [sys.executable, "-m", "pytest", "-q", *QUICK, *words],
         cwd=folder, capture_output=True, text=True, timeout=100,
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
