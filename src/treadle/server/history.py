@@ -14,6 +14,7 @@ import msgspec
 
 from treadle import limits
 from treadle.access.caller import Caller
+from treadle.engine import retained
 from treadle.engine.state import State
 from treadle.errors import Denied, InvalidInput, UnknownName
 from treadle.history import Entry, entries
@@ -43,7 +44,8 @@ SUBJECT: Final = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*$"
 
 
 async def log(call: Call) -> Answer:
-    """A page of the log; `next` is what to give as `from` for the page after it, or null."""
+    """A page of the log; `next` is what to give as `from` for the page after it, or null, `pruned` the last
+    record that is gone."""
     given = call.query(PARAMETERS)
     first, last = _number(given, "from", 1), _number(given, "to", None)
     limit = _number(given, "limit", limits.LOG_PAGE) or 1
@@ -58,7 +60,8 @@ async def log(call: Call) -> Answer:
         row = (of[0], _key(state, of[0], key)) if of else None
         unmasked = state.roles.permits(caller, "admin")
         found = entries(call.service.engine, first or 1, last, row, unmasked=unmasked)
-        return _page(found, Wanted(kinds, about), min(limit, limits.LOG_PAGE), follows=row is None)
+        page = _page(found, Wanted(kinds, about), min(limit, limits.LOG_PAGE), follows=row is None)
+        return b'{%b,"pruned":%d}' % (page, _pruned(call))
 
     return Answer(200, await call.read(read, "audit"))
 
@@ -75,6 +78,9 @@ async def record(call: Call) -> Answer:
         unmasked = state.roles.permits(call.caller, "admin")
         for entry in entries(call.service.engine, number, number, unmasked=unmasked) if number else ():
             return msgspec.json.encode(entry.to_json())
+        pruned = _pruned(call)
+        if 0 < number <= pruned:
+            raise UnknownName(f"records up to {pruned} were pruned from the log; a backup has them")
         raise UnknownName("the log has no record of this number")
 
     return Answer(200, await call.read(read, "audit"))
@@ -99,7 +105,7 @@ class Wanted(NamedTuple):
 
 
 def _page(found: Iterator[Entry], wanted: Wanted, limit: int, *, follows: bool) -> bytes:
-    """Records up to the bounds of a page, as JSON; at least one, however large it is."""
+    """Records up to the bounds of a page, as JSON members; at least one, however large it is."""
     parts: list[bytes] = []
     size, after = 0, None
     for looked_at, entry in enumerate(found):
@@ -109,7 +115,13 @@ def _page(found: Iterator[Entry], wanted: Wanted, limit: int, *, follows: bool) 
         if wanted.fits(entry):
             parts.append(msgspec.json.encode(entry.to_json()))
             size += len(parts[-1])
-    return b'{"records":[%b],"next":%b}' % (b",".join(parts), msgspec.json.encode(after))
+    return b'"records":[%b],"next":%b' % (b",".join(parts), msgspec.json.encode(after))
+
+
+def _pruned(call: Call) -> int:
+    """The last record that is gone from the log's beginning, 0 for none."""
+    with call.service.engine.store.read() as tx:
+        return retained.floor(tx)
 
 
 def _number(given: dict[str, list[str]], name: str, default: int | None) -> int | None:
@@ -184,8 +196,13 @@ def describe_log(described: openapi.Described) -> Iterator[Operation]:
         "properties": {
             "records": {"type": "array", "items": RECORD},
             "next": {"type": ["integer", "null"]},
+            "pruned": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "Records up to this number were pruned from the log; 0 where all are there.",
+            },
         },
-        "required": ["records", "next"],
+        "required": ["records", "next", "pruned"],
     }
     answer = openapi.json_response("A page of records.", schema)
     summary = "What happened, oldest first; of one row, newest first."
