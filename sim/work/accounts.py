@@ -44,6 +44,7 @@ class Account:
         self._records = [entry for entry in log.entries if _about(entry, subject)]
         self._calls = calls
         self._fence = 0
+        self._replayed: set[Place] = set()
         self.began: Place = (0, 0)
         self.fates: dict[Place, Fate] = {}
         self._tokens: dict[str, tuple[Place, int]] = {}
@@ -57,6 +58,8 @@ class Account:
                 self._pull(call, dead)
             elif call.operation in ("ack", "nack", "extend"):
                 self._settle(call, dead)
+            elif call.operation == "look":
+                self._look(call)
             else:
                 self._letters(call)
             for place in dead:
@@ -168,6 +171,16 @@ class Account:
             fate.state, fate.until = "waiting", call.time + call.asked["delay"] * SECOND
             fate.attempt -= not call.asked["failed"]
 
+    def _look(self, call: Call) -> None:
+        """Somebody has looked up to where everything is settled."""
+        for settled in call.answer or ():
+            for place, fate in self.fates.items():
+                if place <= _place(settled):
+                    demand(
+                        fate.state in ("settled", "dead", "dropped", "doubt") or place in self._replayed,
+                        self._say(place, f"is not settled, but {settled} is said to be"),
+                    )
+
     def _letters(self, call: Call) -> None:
         """An operator has listed dead letters, or decided about them."""
         chosen = None if call.operation == "list" else call.asked["ids"]
@@ -184,6 +197,7 @@ class Account:
         for place in found if changes else ():
             state: State = "waiting" if call.operation == "replay" else "dropped"
             self.fates[place] = Fate(state, 0, self.fates[place].fence)
+            self._replayed.add(place)
 
 
 def check(log: Log, calls: list[Call], kept: dict[str, set[Place]]) -> None:

@@ -103,6 +103,7 @@ class Play:
         found = books.pull(on, 1 + step.many % 5, lease, strict=step.amount % 3 == 0)
         if step.fate in ("heard", "refused"):
             tokens += [one.token for one in found]
+        books.look(self.world.handle(step.who).streams())
 
     def _chosen(self, step: Step, tokens: list[str]) -> list[str]:
         """Tokens, mostly of the last pull, now and then old ones, or the same one twice."""
@@ -122,6 +123,7 @@ class Play:
                 books.nack(on, chosen, _TIMES[step.amount % len(_TIMES)], failed=step.amount % 4 > 0)
             else:
                 books.extend(on, chosen, 5 + step.amount % 90)
+        books.look(self.world.handle(step.who).streams())
 
     def fumble(self, step: Step) -> None:
         """A consumer that can do nothing with an event, until it is taken away."""

@@ -70,6 +70,16 @@ class Books:
 
         return self._noted(operation, asked, done)
 
+    def look(self, streams: Any) -> None:
+        """Look how far the consumer is."""
+        event, name, _ = self.subject
+
+        def act() -> tuple[None, Any]:
+            mine = [one for one in streams.consumers(event) if one.consumer == name]
+            return None, [one.settled for one in mine]
+
+        self._noted("look", {}, act)
+
     def letters(self, streams: Any) -> list[str]:
         """The ids of the dead letters."""
         event, name, partition = self.subject

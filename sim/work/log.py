@@ -59,7 +59,7 @@ class Log:
             return
         key = (entry.input["yard"], entry.input["job"])
         if not entry.success:
-            demand(not entry.rows and not entry.events, f"{where}: {entry.outcome} wrote something")
+            self._refused(self.jobs.get(key), entry, where)
             return
         emits = {"Queue": "Queued", "Remind": "Queued", "Finish": "Ended", "Complete": "Ended"}.get(
             entry.name
@@ -84,6 +84,16 @@ class Log:
         demand(got == want, f"{where}: wrote {got}, the rules say {want}")
         held = (fields.get("owner"), fields.get("until"))
         demand(held == (job.owner, job.until), f"{where}: wrote {held}, not {(job.owner, job.until)}")
+
+    @staticmethod
+    def _refused(job: Job | None, entry: Entry, where: str) -> None:
+        """What was refused wrote nothing; and who holds a job always knows its revision."""
+        demand(not entry.rows and not entry.events, f"{where}: {entry.outcome} wrote something")
+        if job is not None and entry.outcome == "Stale" and "token" in entry.input:
+            held = (job.owner, job.fence) == (entry.input["worker"], entry.input["token"])
+            demand(
+                not held, f"{where}: its holder asked by revision {entry.input['seen']}, not {job.revision}"
+            )
 
     def _lease(self, key: tuple[int, int], job: Job, entry: Entry, where: str) -> None:
         name, body, now = entry.name, entry.input, entry.time

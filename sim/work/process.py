@@ -8,7 +8,7 @@ from concurrent.futures import Executor, Future
 from math import isfinite
 from typing import Any
 
-from sim.work.stage import Crash, Order, Task
+from sim.work.stage import Order, Task
 from sim.work.world import World
 from treadle.errors import check
 
@@ -80,7 +80,7 @@ class Process:
 
 
 class Pool(Executor):
-    """Runs what is submitted in threads of a process."""
+    """Runs what is submitted in threads of a process. What it raises nobody expects: it ends the run."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -95,14 +95,9 @@ class Pool(Executor):
         def run() -> None:
             try:
                 result = act(*args, **kwargs)
-            except Crash:
-                raise
-            except BaseException as error:
+            finally:
                 self._close()
-                future.set_exception(error)
-            else:
-                self._close()
-                future.set_result(result)
+            future.set_result(result)
 
         self._process.spawn(run)
         return future

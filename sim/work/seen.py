@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from treadle.engine.receipt import Receipt
 from treadle.errors import TreadleError
 
-Operation = Literal["pull", "ack", "nack", "extend", "list", "replay", "drop"]
+Operation = Literal["pull", "ack", "nack", "extend", "look", "list", "replay", "drop"]
 Subject = tuple[str, str, int | None]
 """A consumer: event, name, partition."""
 Place = tuple[int, int]

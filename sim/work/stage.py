@@ -76,15 +76,19 @@ class Task:
         return self.order
 
     def _run(self) -> None:
-        try:
+        with self:
             if self.order != "die before":
                 self._body()
-        except Crash:
-            pass
-        except BaseException as failure:
-            self.failure = failure
+
+    def __enter__(self) -> None:
+        """The thread begins."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """The thread ends. What it lets out is told to the script, which waits for it."""
+        self.failure = None if isinstance(error, Crash) else error
         self.ended = True
         self._stage.back.release()
+        return True
 
 
 class Stage:

@@ -17,12 +17,13 @@ from treadle.streams.positions import Position
 from treadle.workers import query_source, stream_source, working
 from treadle.workers.attempts import Attempt
 from treadle.workers.claiming import Claiming
+from treadle.workers.items import Item
 from treadle.workers.schedule import Schedule
 from treadle.workers.stream_source import StreamSource
 from treadle.workers.turn import Turn
 
 STEPS = 120
-SEEDS = 10
+SEEDS = 12
 """In so many scripts of so many steps each defect is found."""
 
 KEPT = ((0, 80), (1, 80), (7, 120))
@@ -61,9 +62,9 @@ def renew_by_an_old_revision(patch: Patch) -> None:
     patch.setattr(Turn, "_absorb", forgetful)
 
 
-def forget_what_is_open(patch: Patch) -> None:
-    """After a command without an answer a turn goes on, instead of learning what became of it."""
-    patch.setattr(Turn, "_settle", lambda self: setattr(self, "_pending", None))
+def claim_under_one_key(patch: Patch) -> None:
+    """Claims of one attempt share a key, so that only the first one is ever made."""
+    patch.setattr(Item, "claim_key", property(lambda self: self.attempt.claim(0)))
 
 
 def believe_in_the_lease(patch: Patch) -> None:
@@ -169,7 +170,7 @@ def sweep_what_is_needed(patch: Patch) -> None:
 
 DEFECTS = [
     renew_by_an_old_revision,
-    forget_what_is_open,
+    claim_under_one_key,
     believe_in_the_lease,
     look_nothing_up,
     one_key_for_each_worker,
