@@ -337,8 +337,8 @@ export class Client<Commands, Queries> {
     key: readonly (string | number | bigint | boolean)[],
     options: WhyOptions = {},
   ): Promise<Why> {
-    const words = [entity, ...key.map(String)].map(encodeURIComponent).join("/");
-    const path = `v1/why/${words}?unmasked=${options.unmasked === true}`;
+    const words = key.map((word) => `key=${encodeURIComponent(String(word))}&`).join("");
+    const path = `v1/why/${encodeURIComponent(entity)}?${words}unmasked=${options.unmasked === true}`;
     return (await this.#answered(this.#begun(options), path, null, "reads")) as unknown as Why;
   }
 

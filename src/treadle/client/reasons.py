@@ -29,8 +29,8 @@ Read = Callable[[Any], Any]
 
 def row_path(entity: str, words: Sequence[str], *, unmasked: bool) -> str:
     """Where to ask about a row."""
-    parts = "/".join(quote(part, safe="") for part in (entity, *words))
-    return f"v1/why/{parts}?unmasked={'true' if unmasked else 'false'}"
+    asked = [*(("key", word) for word in words), ("unmasked", "true" if unmasked else "false")]
+    return f"v1/why/{quote(entity, safe='')}?{urlencode(asked)}"
 
 
 def run_path(run: str, graph: str | None) -> str:

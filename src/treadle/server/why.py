@@ -22,11 +22,17 @@ PREFIX: Final = "/v1/why/"
 
 
 async def why(call: Call) -> Answer:
-    """What stands in the way of the row that the path names: entity, then the key's values, in order."""
-    given = call.query(("unmasked",)).get("unmasked", ["true"])
+    """What stands in the way of the row that the path names: entity, then the key's values, in order.
+
+    The values may stand in the query instead, as `key=…` each: in a path `.` and `..` mean something else.
+    """
+    asked = call.query(("unmasked", "key"))
+    given = asked.get("unmasked", ["true"])
     if given not in (["true"], ["false"]):
         raise InvalidInput("write true or false", path="unmasked")
     entity, *words = _segments(call)
+    if "key" in asked:
+        words = [*words, *asked["key"]]
 
     def read(state: State) -> bytes:
         key = _key(state, entity, words)

@@ -105,6 +105,14 @@ def test_rows(asked: Asked) -> None:
     assert not any(shown == owner for role, _, shown, _ in seen if role != "boss")
 
 
+@pytest.mark.parametrize("shop", ["..", ".", "", "a/b", "é ü", "%2F", "a?b#c&key=x", "+", " "])
+def test_a_key_of_any_text(asked: Asked, shop: str) -> None:
+    with treadle.connect(asked.url, token=asked.tokens["worker"]) as remote:
+        found = remote.why("Job", (shop, 1))
+    assert found == asked.db.why("Job", (shop, 1), principal="worker-s", role="worker")
+    assert found.key == (shop, 1)
+
+
 def test_runs(asked: Asked) -> None:
     asked.db.graph.update(advance_text(RELEASE.submit()), principal=PRINCIPAL)
     bad = RELEASE.advance("approve", "Review", "Released", revision=1, signature_text="ed25519:nonsense")
