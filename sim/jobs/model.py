@@ -1,37 +1,29 @@
-"""One job as the search for a linear order sees it."""
+"""One job as the search for a linear order sees it: a slot, in which an expiry that nobody heard is `...`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sim.jobs.asking import Answer, Seen
 from sim.jobs.rules import SUCCESS, Job, Slot, decide
 from sim.linear.history import Operation
 
-BEGIN: Final = datetime(1, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
 _SOME_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-class State(NamedTuple):
-    """What is there, and the time of the last command. An expiry that nobody heard is `...`."""
-
-    slot: Slot = Slot()
-    time: datetime = BEGIN
-
-
-def step(state: State, operation: Operation) -> Iterator[State]:
+def step(slot: Slot, operation: Operation) -> Iterator[Slot]:
     """The states that an operation may leave with its answer (see `sim.linear.search`)."""
     if isinstance(operation.answer, Seen):
-        yield from _read(state, operation.answer)
+        yield from _read(slot, operation.answer)
         return
     command, body = operation.asked
     if operation.answer is None:
-        yield from _unheard(state, command, body)
+        yield from _unheard(slot, command, body)
     else:
-        yield from _heard(state, command, body, operation.answer)
+        yield from _heard(slot, command, body, operation.answer)
 
 
 def _alike(expected: Job | None, found: Job | None) -> bool:
@@ -41,33 +33,35 @@ def _alike(expected: Job | None, found: Job | None) -> bool:
     return expected == found
 
 
-def _read(state: State, seen: Seen) -> Iterator[State]:
-    if _alike(state.slot.job, seen.job):
-        yield state._replace(slot=state.slot._replace(job=seen.job))
+def _read(slot: Slot, seen: Seen) -> Iterator[Slot]:
+    if _alike(slot.job, seen.job):
+        yield slot._replace(job=seen.job)
 
 
-def _heard(state: State, command: str, body: Any, answer: Answer) -> Iterator[State]:
-    if answer.time < state.time:
-        return
-    for slot in _guesses(state.slot, answer.time):
-        outcome, after = decide(slot, command, body, answer.time)
+def _heard(slot: Slot, command: str, body: Any, answer: Answer) -> Iterator[Slot]:
+    for guess in _guesses(slot, answer.time):
+        outcome, after = decide(guess, command, body, answer.time)
         if outcome != answer.outcome:
             continue
-        left = _known(slot, after or slot, state.slot)
+        left = _known(guess, after or guess, slot)
         if after is None or left.job is None:
-            yield State(left, answer.time)
+            yield left
         elif _alike(left.job, answer.job):
-            yield State(left._replace(job=answer.job), answer.time)
+            yield left._replace(job=answer.job)
 
 
-def _unheard(state: State, command: str, body: Any) -> Iterator[State]:
+def _unheard(slot: Slot, command: str, body: Any) -> Iterator[Slot]:
     """It may have succeeded, at a time that nobody knows; a refusal would have changed nothing."""
-    for slot in _guesses(state.slot._replace(job=_blind(state.slot.job)), _SOME_TIME):
-        outcome, after = decide(slot, command, body, _SOME_TIME)
+    for guess in _guesses(slot._replace(job=_blind(slot.job)), _SOME_TIME):
+        outcome, after = decide(guess, command, body, _SOME_TIME)
         if outcome == SUCCESS[command] and after is not None:
-            left = _known(slot, after, state.slot)
-            unknown = command in ("Claim", "Renew")
-            yield state._replace(slot=left._replace(job=_blind(left.job)) if unknown else left)
+            left = _known(guess, after, slot)
+            yield left._replace(job=_blind(left.job)) if command in ("Claim", "Renew") else left
+
+
+def time_of(operation: Operation) -> datetime | None:
+    """The sealed time of a command's answer: no later commit has an earlier one."""
+    return operation.answer.time if isinstance(operation.answer, Answer) else None
 
 
 def _blind(job: Job | None) -> Job | None:

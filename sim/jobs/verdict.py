@@ -9,7 +9,7 @@ from typing import Final
 from sim.jobs.asking import Answer, Board, Failure, Request, Seen, serve
 from sim.jobs.clients import Clients
 from sim.jobs.log import Log
-from sim.jobs.model import State, step
+from sim.jobs.model import step, time_of
 from sim.jobs.rules import Slot
 from sim.jobs.script import JOBS
 from sim.linear.history import Operation
@@ -120,7 +120,7 @@ def linear(operations: Iterable[Operation]) -> None:
         for one in _of_rows(operation):
             rows[one.row].append(one)
     for row, its in rows.items():
-        stuck = explain(its, State(), step)
+        stuck = explain(its, Slot(), step, time_of)
         if stuck is not None:
             near = [one for one in its if one.invoked <= (stuck.answered or 0)][-AROUND:]
             around = "\n    ".join(map(_told, near))

@@ -115,6 +115,38 @@ def test_a_long_history_with_few_overlaps_is_searched_in_a_moment() -> None:
     assert explain(recorder.operations, 0, counter) is None
 
 
+def test_answers_that_came_late_do_not_make_the_search_long() -> None:
+    """Each read may come anywhere, but fits one state only; what never fits is found all the same."""
+    recorder = Recorder()
+    late = [recorder.begins("it", "read") for _ in range(40)]
+    for total in range(1, 201):
+        recorder.ends(recorder.begins("it", "add"), total)
+    for place, read_late in enumerate(late):
+        recorder.ends(read_late, 4 * place)
+    assert explain(recorder.operations, 0, counter) is None
+    wrong = recorder.begins("it", "read")
+    recorder.ends(wrong, 100)
+    assert explain(recorder.operations, 0, counter) is wrong
+
+
+def answer_of(operation: Operation) -> int | None:
+    return operation.answer
+
+
+@given(histories())
+def test_ranks_refuse_nothing_that_is_right(operations: list[Operation]) -> None:
+    """In a counter the answers themselves are ranks: none falls below an earlier one."""
+    assert (explain(operations, 0, counter, answer_of) is None) == brute(operations)
+
+
+def test_ranks_that_contradict_the_clock_on_the_wall_are_refused() -> None:
+    first, second = Operation("it", "any", 1, 2, 5), Operation("it", "any", 3, 4, 4)
+    assert explain([first, second], 0, lambda state, _: [state]) is None
+    assert explain([first, second], 0, lambda state, _: [state], answer_of) in (first, second)
+    second.invoked = 1
+    assert explain([first, second], 0, lambda state, _: [state], answer_of) is None
+
+
 # ---- commits as witness ------------------------------------------------------------------------------------
 
 
