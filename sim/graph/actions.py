@@ -22,6 +22,7 @@ from sim.graph.world import (
     Sent,
     There,
     Told,
+    Verified,
     World,
     attempts,
 )
@@ -30,7 +31,7 @@ from treadle.access.caller import Caller
 from treadle.engine.job import Job
 from treadle.engine.request import Request
 from treadle.errors import OutcomeUnknown, Refused, StoreError, TreadleError
-from treadle.graph.client import Conflict, Edge, Pending, WorkflowClient
+from treadle.graph.client import Conflict, Edge, Pending, VerificationFailed, WorkflowClient
 from treadle.graph.keys import AgentKey
 from treadle.graph.live.changes import Changed
 
@@ -398,11 +399,27 @@ def _look(world: World, step: Step, dice: random.Random) -> None:
         (("?r", n.VERIFIER, "?v", n.IDENTITY), ("?r", n.KEY, "?o", n.IDENTITY)),
         (("?r", n.RUN_OF, "?d", place), ("?d", n.HAS_STEP, "?s", place), ("?s", n.TO, "?o", place)),
     )
+    if dice.random() < 0.3:
+        _verify(world, step, dice)
     where = dice.choice(patterns)
     variables = tuple(dict.fromkeys(term for quad in where for term in quad if term.startswith("?")))
     _ask(world, step.handle, where, variables)
     enabled = world.handle(step.handle).graph.capabilities()["processing"] == "enabled"
     world.see(step.handle, lambda at: Capable(at, enabled))
+
+
+def _verify(world: World, step: Step, dice: random.Random) -> None:
+    """A client replays a run with the keys that it trusts."""
+    run = RUNS[step.run]
+    _, client = _client(world, step, dice)
+    keys = {agent: [n.public(agent, version) for version in (0, 1)] for agent in AGENTS}
+    found, problem = None, ""
+    try:
+        folded = client.verify(run.iri, keys=keys)
+        found = folded.state, folded.revision, len(folded.events)
+    except VerificationFailed as error:
+        problem = error.message
+    world.see(step.handle, lambda at: Verified(at, run, found, problem))
 
 
 def _command(world: World, step: Step, dice: random.Random) -> Asked:

@@ -17,7 +17,7 @@ from sim.graph.facts import Facts, Spot, kinds, objects, only
 from sim.graph.names import Quad, number, text
 from sim.graph.script import HANDLES
 from sim.graph.updates import Data, Impossible, Update, nodes, shape, solutions
-from sim.graph.world import PLAIN, Answer, Capable, Look, Sent, There, Told, World
+from sim.graph.world import PLAIN, Answer, Capable, Look, Sent, There, Told, Verified, World
 from sim.scenario import demand
 from treadle.errors import TreadleError
 from treadle.graph.client import Pending
@@ -48,6 +48,7 @@ class History:
         self.facts = Facts()
         self.enrolled = False
         self.always = True
+        self.identity: frozenset[str] | None = None
         self.records: dict[int, tuple[str, Delta]] = {}
         self.refusals: Counter[str] = Counter()
         self.landed: dict[str, int] = {}
@@ -90,6 +91,8 @@ class History:
             self._refusal(entry, where)
         elif entry.kind in ("enroll", "disenroll"):
             self.enrolled = entry.kind == "enroll"
+            named = entry.body.get("identity_graphs")
+            self.identity = None if named is None else frozenset(f"<{name}>" for name in named)
             self.always = self.always and self.enrolled
         elif entry.kind == "command":
             self._command(entry, where)
@@ -149,7 +152,8 @@ class History:
         removed, added = tuple(delta.removed), tuple(delta.added)
         if not self.enrolled:
             return "no permission" if plain and rules.forbidden((*removed, *added)) else None
-        return rules.refusal(self.facts, removed, added, identity=not plain, define=not plain)
+        may = rules.May(not plain, not plain, self.identity)
+        return rules.refusal(self.facts, removed, added, may)
 
     def _events(self, delta: Delta, at: int, where: str) -> None:
         """No run has two steps from one revision."""
@@ -196,8 +200,20 @@ class History:
         elif isinstance(seen, There):
             whole = seen.quads <= self.facts.quads
             demand(whole == seen.whole, f"{where}: a client told {seen.whole} of {seen.quads}")
+        elif isinstance(seen, Verified):
+            self._verified(seen, where)
         elif isinstance(seen, Capable):
             demand(seen.enabled == self.enrolled, f"{where}: processing was said to be {seen.enabled}")
+
+    def _verified(self, seen: Verified, where: str) -> None:
+        """A run comes out right for whoever has all keys, while processing was on all the time."""
+        if not self.always:
+            return
+        run = (f"<{seen.run.iri}>", seen.run.place)
+        events = sum((q[2], q[3]) == run for q in self.facts.saying(n.IN_RUN))
+        state, revision = (only(self.facts, run, p) or "" for p in (n.STATE, n.REVISION))
+        wanted = n.value_of(state), n.value_of(revision), events
+        demand(seen.found == wanted, f"{where}: a client verified {run}: {seen.found}, {seen.problem}")
 
     def _rows(self, seen: Look) -> Iterable[dict[str, str]]:
         return solutions(self.facts.quads, seen.where)

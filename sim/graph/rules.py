@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -34,22 +34,24 @@ _KEY: Final = re.compile(r'"[0-9a-f]{64}"')
 _SMALL: Final = {n.text("00" * 32), n.text("01" + "00" * 31)}
 
 
-def refusal(
-    before: Facts,
-    removed: Sequence[Quad],
-    added: Sequence[Quad],
-    *,
-    identity: bool = True,
-    define: bool = True,
-) -> str | None:
+class May(NamedTuple):
+    """What a sender may do, and whose registrations count: those of these graphs, of every one where None."""
+
+    identity: bool = True
+    define: bool = True
+    graphs: frozenset[str] | None = frozenset((n.IDENTITY,))
+
+
+def refusal(before: Facts, removed: Sequence[Quad], added: Sequence[Quad], may: May) -> str | None:
     """Why a change must be refused, or None where it must be taken."""
-    return next(_refusals(_Case(before, removed, added), identity, define), None)
+    return next(_refusals(_Case(before, removed, added, may)), None)
 
 
 class _Case:
     """A change, and the subjects that it touches."""
 
-    def __init__(self, before: Facts, removed: Sequence[Quad], added: Sequence[Quad]) -> None:
+    def __init__(self, before: Facts, removed: Sequence[Quad], added: Sequence[Quad], may: May) -> None:
+        self.may = may
         self.before = before
         self.after = After(before, removed, added)
         self.changed = (*removed, *added)
@@ -64,8 +66,8 @@ class _Case:
         return [spot for spot in self.spots if kind in kinds(self.before, spot)]
 
 
-def _refusals(case: _Case, identity: bool, define: bool) -> Iterator[str]:
-    yield from _permissions(case, identity, define)
+def _refusals(case: _Case) -> Iterator[str]:
+    yield from _permissions(case)
     yield from _roles(case)
     yield from _fixed(case)
     yield from _registrations(case)
@@ -82,10 +84,10 @@ def forbidden(changed: Sequence[Quad]) -> bool:
     return any(p in _IDENTITY or (p, o) == (n.TYPE, n.REGISTRATION) for _, p, o, _ in changed)
 
 
-def _permissions(case: _Case, identity: bool, define: bool) -> Iterator[str]:
-    if not identity and forbidden(case.changed):
+def _permissions(case: _Case) -> Iterator[str]:
+    if not case.may.identity and forbidden(case.changed):
         yield "a registration without permission"
-    if not define and (case.new(n.DEFINITION) or case.new(n.STEP) or case.new(n.RUN)):
+    if not case.may.define and (case.new(n.DEFINITION) or case.new(n.STEP) or case.new(n.RUN)):
         yield "a plan or a run without permission"
 
 
@@ -248,18 +250,21 @@ def _advance(case: _Case, spot: Spot, run: Spot) -> Iterator[str]:
     declared = (n.HAS_STEP, step) in after.facts((plan, g)) and n.STEP in kinds(after, (step, g))
     if not declared or (only(after, (step, g), n.FROM), only(after, (step, g), n.TO)) != states:
         yield "a step that the plan does not declare"
-    if not signed(before, after, spot, plan):
+    if not _signed(case, spot, plan):
         yield "a signature that no key of its time verifies"
 
 
-def signed(before: Facts, view: View, spot: Spot, plan: str) -> bool:
+def _signed(case: _Case, spot: Spot, plan: str) -> bool:
     """Whether a key that was registered before verifies an event, for a plan."""
+    before, view, graphs = case.before, case.after, case.may.graphs
     terms = [only(view, spot, p) or "" for p in _SIGNED]
     data = n.message(*map(value_of, terms))
     signature, by = only(view, spot, n.SIGNATURE) or "", terms[5]
     for s, _, verifier, g in before.saying(n.VERIFIER):
         at = (s, g)
-        if value_of(verifier) != agent_of(by) or g != n.IDENTITY or n.REGISTRATION not in kinds(before, at):
+        if graphs is not None and g not in graphs:
+            continue
+        if value_of(verifier) != agent_of(by) or n.REGISTRATION not in kinds(before, at):
             continue
         key, agents = only(before, at, n.KEY), objects(before, at, n.AGENT)
         attested = {value_of(term) for term in objects(before, at, n.ATTESTS)}

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import treadle
 from sim.graph import updates
 from sim.graph.desks import SOURCE
-from sim.graph.names import AGENTS, IDENTITY, PLACES, PLANS, RUNS, TWIN, Quad, registration
+from sim.graph.names import AGENTS, IDENTITY, PLACES, PLANS, RUNS, TWIN, Quad, Run, registration
 from sim.graph.script import HANDLES
 from sim.graph.updates import Load, Update
 from sim.scenario import folder
@@ -39,6 +39,8 @@ START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 PLAIN: Final = "plain"
 """The role of who may write to the graph, but neither plans nor registrations."""
 SECONDS: Final = 60.0
+_OPTIONS: Final = treadle.GraphOptions(identity_graphs=[IDENTITY[1:-1]])
+"""What most processes say of the graph; one says nothing, and enrolls with keys of every graph."""
 
 
 @dataclass
@@ -91,6 +93,15 @@ class There(NamedTuple):
     whole: bool
 
 
+class Verified(NamedTuple):
+    """What a client found when it replayed a run; `problem` where that does not come out right."""
+
+    at: int
+    run: Run
+    found: tuple[str | None, str, int] | None
+    problem: str
+
+
 class Capable(NamedTuple):
     """What a handle said of processing."""
 
@@ -98,7 +109,7 @@ class Capable(NamedTuple):
     enabled: bool
 
 
-Seen = Answer | Look | Told | There | Capable
+Seen = Answer | Look | Told | There | Verified | Capable
 
 
 @dataclass
@@ -148,7 +159,8 @@ class World:
         if found is None:
             store = open_database(str(self.path), vfs=self.disk.name)
             try:
-                found = Database(Engine(store, self.clock, self.ids, maximum_jump=None), str(self.path))
+                engine = Engine(store, self.clock, self.ids, maximum_jump=None)
+                found = Database(engine, str(self.path), _OPTIONS if place else None)
             except BaseException:
                 store.close()
                 raise
@@ -320,11 +332,10 @@ def _beginning() -> bytes:
         path = Path(place) / "beginning.db"
         store, clock = open_database(str(path)), ManualClock(START)
         ids = SystemIds(random.Random(0).randbytes)
-        options = treadle.GraphOptions(enforce_workflows=True, identity_graphs=[IDENTITY[1:-1]])
-        db = Database(Engine(store, clock, ids, maximum_jump=None), str(path), options)
+        db = Database(Engine(store, clock, ids, maximum_jump=None), str(path), _OPTIONS)
         roles = [Role(PLAIN, graph=("read", "update"))]
         db.deploy(SOURCE, roles=roles)
-        db.graph_core().open()
+        db.graph.enroll()
         for quads in (
             registration("alice", 0),
             registration("bob", 0, bind=False),
