@@ -82,8 +82,8 @@ An unknown key is an error that names the nearest one. Paths in the file start f
 those in a variable or a flag from the current one. In a variable or a flag a list is written with commas
 between its items or as JSON, and `roles` as a JSON list of objects. An empty variable counts as not set.
 
-The token of a verb with `--url` is no setting, and no flag, since lists of processes show those: it is read from
-`TREADLE_TOKEN`, or from the file that `TREADLE_TOKEN_FILE` names.
+The token of a verb with `--url` is no setting, and no flag, since lists of processes show those: it is
+read from `TREADLE_TOKEN`, or from the file that `TREADLE_TOKEN_FILE` names.
 """
 
 ROLES_INTRO = """\
