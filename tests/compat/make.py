@@ -1,8 +1,8 @@
 """Make the files by which later releases are held to reading this one's: `python -m tests.compat.make`.
 
-Writes tests/compat/treadle-VERSION.zip with a database, one whose log was pruned, an export, and what a
-reader has to find in them. Run it once for each release, before it goes out. A release's file is never made
-anew: what it holds was written by that release.
+Writes tests/compat/treadle-VERSION.zip with a database, one whose log was pruned, one with signed runs whose
+log was pruned, an export, and what a reader has to find in them. Run it once for each release, before it goes
+out. A release's file is never made anew: what it holds was written by that release.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import treadle
+from tests.support import pruning
 from treadle.access.roles import Role
 from treadle.testing import ManualClock
 
@@ -104,6 +105,16 @@ def make(folder: Path) -> dict[str, Any]:
         database.retention().log(through=8)
         database.run(*take(4, 1), principal="desk")
         expected["pruned"] = found(database)
+    clock = ManualClock(START)
+    with treadle.open(folder / "signed.db", clock=clock) as database:
+        database.deploy(SOURCE, roles=[WORKER])
+        pruning.fill(database, folder)
+        database.retention().log(through=database.head[0] - 1)
+        desk = database.acting_as("desk")
+        desk.run("Open", {"key": "o", "branch": "north", "name": "North"})
+        desk.run_many([buy(number) for number in range(8)])
+        desk.run_many([take(number, 1) for number in range(3, 8)])
+        expected["signed"] = {"signatures": 2, **found(database)}
     return expected
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import treadle
-from tests.compat.make import HERE, START, buy, found, take
+from tests.compat.make import HERE, START, buy, found, make, take
 from treadle.errors import KeyExpired
 from treadle.testing import ManualClock
 
@@ -39,17 +39,32 @@ def opened(release: Path, name: str) -> treadle.Database:
     return treadle.open(release / f"{name}.db", create=False, clock=ManualClock(START + timedelta(days=3)))
 
 
-@pytest.mark.parametrize("name", ["library", "pruned"])
-def test_it_opens_verifies_and_goes_on(release: Path, name: str) -> None:
+def check(release: Path, name: str) -> None:
+    """A database of a release holds what it has to, verifies, and goes on."""
     wanted = expected(release)[name]
+    signatures = wanted.pop("signatures", 0)
     with opened(release, name) as db:
         assert found(db) == wanted
         report = db.verify(head=(wanted["head"][0], wanted["head"][1]))
         assert report.ok, report.problems
-        assert report.evaluated + report.not_evaluated > 3
+        assert report.evaluated + report.not_evaluated > 3 and report.signatures == signatures
         assert db.run(*take(2, 1), principal="desk").ok
         assert db.run(*buy(20), principal="desk").ok
         assert db.verify().ok
+
+
+def test_it_opens_verifies_and_goes_on(release: Path) -> None:
+    names = set(expected(release))
+    assert names >= {"library", "pruned"}
+    for name in sorted(names):
+        check(release, name)
+
+
+def test_what_the_next_release_will_write(tmp_path: Path) -> None:
+    (tmp_path / "expected.json").write_text(json.dumps(make(tmp_path)))
+    assert set(expected(tmp_path)) == {"library", "pruned", "signed"}
+    for name in expected(tmp_path):
+        check(tmp_path, name)
 
 
 def test_receipts_replay(release: Path) -> None:
