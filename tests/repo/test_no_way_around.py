@@ -432,8 +432,8 @@ def test_a_role_that_allows_nothing_writes_nothing_from_python(db: Database) -> 
 
 # The command line.
 
-READING_VERBS = {"new", "check", "format", "explain", "simulate", "diagram", "schema", "generate", "query", "row",
-                 "why", "log", "lsp", "verify", "doctor", "backup", "export", "config"}  # fmt: skip
+READING_VERBS = {"new", "check", "format", "explain", "simulate", "diagram", "schema", "generate", "query",
+                 "row", "why", "log", "lsp", "verify", "doctor", "backup", "export", "config"}  # fmt: skip
 SERVING_VERBS = {"serve", "dev", "mcp", "worker"}
 """They write what their callers write, over the routes above; `dev` deploys and seeds by the handle."""
 WRITING_VERBS: dict[str, list[str]] = {
