@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from treadle.errors import InvalidInput, LeaseLost
+from treadle.errors import InvalidInput, LeaseLost, TreadleError
 from treadle.workers.turn import Turn
 
 Handler = Callable[[Mapping[str, Any], Turn], Any]
@@ -27,6 +27,26 @@ class HandlerFailed(Exception):
         """The failure in one line, for the dead letter."""
         text = f"{type(self.error).__name__}: {self.error}".replace("\0", "")
         return text[:1_000].encode("utf-8", "replace").decode()[:1_000]
+
+
+def _attempted(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except Exception as error:  # the application's own code: whatever it raises is its failure
+        raise HandlerFailed(error) from error
+
+
+def given(function: Callable[..., Any], *args: Any, path: str) -> Any:
+    """What a function of the application returns, such as a worker's parameters.
+
+    Raises `InvalidInput` that names the function's place and what it raised; an error of Treadle as it is.
+    """
+    try:
+        return _attempted(lambda: function(*args))
+    except HandlerFailed as failed:
+        if isinstance(failed.error, TreadleError):
+            raise failed.error from None
+        raise InvalidInput(f"the function given for it raised {failed.reason}", path=path) from failed.error
 
 
 class Caller:
@@ -48,20 +68,22 @@ class Caller:
         An async handler is cancelled when the lease is lost. Raises `LeaseLost` or `HandlerFailed`.
         """
         try:
-            result = self._handler(turn.row, turn) if self._loop is None else self._awaited(turn, self._loop)
-        except LeaseLost:
+            result = _attempted(lambda: self._called(turn))
+        except HandlerFailed as failed:
+            if isinstance(failed.error, LeaseLost):
+                raise failed.error from None
+            if isinstance(failed.error, concurrent.futures.CancelledError):
+                turn.check()
             raise
-        except concurrent.futures.CancelledError as error:
-            turn.check()
-            raise HandlerFailed(error) from error
-        except Exception as error:  # the application's own code: whatever it raises is its failure
-            raise HandlerFailed(error) from error
         if result is None:
             return {}
         if not isinstance(result, Mapping):
             wrong = InvalidInput("a handler returns nothing, or a mapping of the inputs that are its to give")
             raise HandlerFailed(wrong)
         return result
+
+    def _called(self, turn: Turn) -> Any:
+        return self._handler(turn.row, turn) if self._loop is None else self._awaited(turn, self._loop)
 
     def _awaited(self, turn: Turn, loop: asyncio.AbstractEventLoop) -> Any:
         future = asyncio.run_coroutine_threadsafe(self._handler(turn.row, turn), loop)

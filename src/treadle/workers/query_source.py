@@ -15,6 +15,7 @@ from treadle.model.scalars import microseconds
 from treadle.model.types import Type
 from treadle.workers.attempts import QUERY, Attempt, Due, component
 from treadle.workers.client import Client, PageOf
+from treadle.workers.handlers import given
 from treadle.workers.items import Item, Key
 from treadle.workers.steps import Leased
 
@@ -116,8 +117,9 @@ class QuerySource:
 
     def _read(self, now: int, count: int) -> None:
         """Read a page and put it in the order in which this worker tries its rows, the last one first."""
-        given = self.parameters() if callable(self.parameters) else self.parameters
-        page = self._client.query(self.name, given, after=self._cursor)
+        wanted = self.parameters
+        shown = given(wanted, path="parameters") if callable(wanted) else wanted
+        page = self._client.query(self.name, shown, after=self._cursor)
         self._cursor = page.next
         items = list(self._items(page, now))
         place = self._place(page.commit, min(max(count, int(self._window)), len(items) or 1))

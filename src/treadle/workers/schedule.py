@@ -23,6 +23,7 @@ from treadle.workers.attempts import SCHEDULE, Attempt, Due
 from treadle.workers.client import Client, client_of
 from treadle.workers.counters import Counters
 from treadle.workers.cron import Cron, Every, Rule
+from treadle.workers.handlers import given
 from treadle.workers.patience import Pace, certainly, final, passing
 from treadle.workers.steps import command_of
 
@@ -185,15 +186,22 @@ class Schedule:
 
     # Firing.
 
+    def _input(self, due: datetime) -> dict[str, Any]:
+        """The command's inputs for a due time; raises `InvalidInput` where they cannot be had."""
+        found = given(self.input, due, path="input") if callable(self.input) else self.input
+        if not isinstance(found, Mapping):
+            raise InvalidInput("a mapping of the command's inputs is wanted", path="input")
+        return dict(found)
+
     def _fire(self, bound: _Bound, due: datetime) -> bool:
         """Run the command for a due time; false if it could not be said whether it ran."""
-        given = dict(self.input(due) if callable(self.input) else self.input)
-        given[bound.key] = self.key(due)
+        found = self._input(due)
+        found[bound.key] = self.key(due)
         if bound.due is not None:
-            given.setdefault(bound.due, due)
+            found.setdefault(bound.due, due)
         client = bound.client.presenting(with_next(self.name, self.rule.after(due)))
         try:
-            answer = self._patiently(lambda: client.run(self.command, given))
+            answer = self._patiently(lambda: client.run(self.command, found))
         except KeyReused:
             _LOG.warning("%s: another process fired %s with another input", self.name, due.isoformat())
         except TerminalFailure as failure:
@@ -239,9 +247,9 @@ class Schedule:
             )
         due = _due_input(command)
         example = self.rule.after(datetime_of(client.now()))
-        given = dict(self.input(example) if callable(self.input) else self.input)
+        found = self._input(example)
         taken = {command.idempotency_key} | ({due} if due is not None else set())
-        _check(command, given, taken, Codec(contract))
+        _check(command, found, taken, Codec(contract))
         return _Bound(client, generation, command.idempotency_key, due)
 
 

@@ -15,7 +15,7 @@ from tests.support.pace import FastTime
 from treadle.access.roles import Role
 from treadle.database import Database
 from treadle.engine.core import Engine
-from treadle.errors import ConfigError
+from treadle.errors import ConfigError, InvalidInput
 from treadle.store.ids import SystemIds
 from treadle.store.memory import MemoryStore
 from treadle.workers import Schedule
@@ -195,3 +195,11 @@ def test_what_does_not_fit_is_said_at_the_beginning(db, options, words) -> None:
     with pytest.raises(ConfigError, match=words):
         made(**options).check(service(db))
     made().check(service(db))
+
+
+@pytest.mark.parametrize("wrong", [lambda due: {}["shop"], lambda due: None], ids=["raises", "nothing"])
+def test_inputs_that_cannot_be_had_are_named(db, wrong) -> None:
+    schedule = Schedule("hourly", command="Nightly", every=timedelta(hours=1), input=wrong)
+    with pytest.raises(InvalidInput) as caught:
+        schedule.check(service(db))
+    assert caught.value.path == "input"

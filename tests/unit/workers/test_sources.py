@@ -28,6 +28,7 @@ from tests.support.jobs import (
     service,
     states,
 )
+from treadle.errors import InvalidInput
 from treadle.workers import Turn, Worker
 from treadle.workers.client import Embedded
 from treadle.workers.query_source import QuerySource
@@ -254,3 +255,14 @@ def test_a_row_that_comes_again_is_not_given_up_for_its_number_of_times(db, cloc
         run(made, db)
         advance(db, 60)
     assert (len(done), made.counters["dead_letters"]) == (6, 0)
+
+
+@pytest.mark.parametrize("error", [KeyError("SHOP_ID"), OSError("no such host")], ids=repr)
+def test_parameters_that_cannot_be_had_are_named(db, error: Exception) -> None:
+    def parameters() -> dict[str, Any]:
+        raise error
+
+    made = Worker(lambda row, turn: None, name="w", **{**OPEN, **TURN, "parameters": parameters})
+    with pytest.raises(InvalidInput, match=type(error).__name__) as caught:
+        run(made, db)
+    assert caught.value.path == "parameters" and caught.value.__cause__ is error
