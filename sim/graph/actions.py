@@ -412,7 +412,7 @@ def _verify(world: World, step: Step, dice: random.Random) -> None:
     """A client replays a run with the keys that it trusts."""
     run = RUNS[step.run]
     _, client = _client(world, step, dice)
-    keys = {agent: [n.public(agent, version) for version in (0, 1)] for agent in AGENTS}
+    keys = {agent: [n.public(agent, version) for version in (0, 1)] for agent in (*AGENTS, n.STRANGER)}
     found, problem = None, ""
     try:
         folded = client.verify(run.iri, keys=keys)

@@ -257,7 +257,7 @@ class History:
             demand(whole, f"{who}, and the event is not there")
             demand(len(here) == 1 or not self.always, f"{who}, and the event is there {len(here)} times")
             return
-        demand(not here, f"{who}, and the event is there")
+        demand(all(q[3] != place for q in here), f"{who}, and the event is there")
         if seen.how == "conflict":
             run = (f"<{pending.run}>", place)
             stands = only(self.facts, run, n.STATE), only(self.facts, run, n.REVISION)
