@@ -213,13 +213,13 @@ class TestWindows:
     """What is older than an operator's windows goes, and nothing else."""
 
     def test_receipts_and_log_each_by_its_own(self, db: Database) -> None:
-        retention, both = db.retention(), {"receipts": DAY / 2, "log": DAY}
-        dry = retention.windows(**both, dry_run=True)
+        retention = db.retention()
+        dry = retention.windows(receipts=DAY / 2, log=DAY, dry_run=True)
         assert (dry.receipts, dry.log.through, dry.log.commits) == (Pruned(5, 4), 1, ())
-        done = retention.windows(**both)
+        done = retention.windows(receipts=DAY / 2, log=DAY)
         assert (done.receipts.through, done.log.through, done.held) == (5, 1, "")
         assert retention.begins == 1 and not problems(db)
-        again = retention.windows(**both)
+        again = retention.windows(receipts=DAY / 2, log=DAY)
         assert (again.receipts.commits, again.log.commits) == ((), ())
         assert retention.windows() == Windowed(Pruned(0, 0), Pruned(0, 0))
 

@@ -146,7 +146,7 @@ def test_an_open_snapshot_is_asked_rarely_and_the_log_is_short_again_after_it(st
     monkeypatch.setattr("treadle.store.sqlite.checkpoint.LONG_LOG", 100)
     monkeypatch.setattr(files, "LOG_BYTES", 300 * 4120)
     monkeypatch.setattr(checkpoint.Checkpointer, "_start", lambda self: None)
-    tries = []
+    tries: list[int] = []
     monkeypatch.setattr(
         checkpoint.Checkpointer, "begin_anew", count(checkpoint.Checkpointer.begin_anew, tries)
     )
