@@ -197,7 +197,11 @@ def test_what_does_not_fit_is_said_at_the_beginning(db, options, words) -> None:
     made().check(service(db))
 
 
-@pytest.mark.parametrize("wrong", [lambda due: {}["shop"], lambda due: None], ids=["raises", "nothing"])
+def misspelt(due: datetime) -> dict[str, Any]:
+    return {"number": nightly(due)["nubmer"]}
+
+
+@pytest.mark.parametrize("wrong", [misspelt, lambda due: None])
 def test_inputs_that_cannot_be_had_are_named(db, wrong) -> None:
     schedule = Schedule("hourly", command="Nightly", every=timedelta(hours=1), input=wrong)
     with pytest.raises(InvalidInput) as caught:
