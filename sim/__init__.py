@@ -5,6 +5,7 @@
     contract     those clients on a disk that fails
     processes    those clients through several processes that are killed
     graph        clients of a graph on a disk that fails: updates, signed steps, forgeries, restores
+    work         the real code of workers and schedulers, in threads that take turns, and named consumers
     linear       whether a recorded history could have come from one copy and one client at a time
     shrink       the shortest script that still fails
     summary      what a campaign ran, and what it says of a seed that fails

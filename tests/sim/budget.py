@@ -30,7 +30,7 @@ TABLE: Final[dict[str, tuple[Share, ...]]] = {
     "work": (Share(200, 40, 40), Share(5, 400, 5)),
 }
 
-KEPT: Final[dict[str, tuple[tuple[int, int], ...]]] = {}
+KEPT: Final[dict[str, tuple[tuple[int, int], ...]]] = {"work": ((0, 80), (1, 80), (7, 120))}
 """Seeds that failed once, with the length of their scripts: they run for ever."""
 
 
