@@ -516,6 +516,8 @@ def test_bounds_of_the_others(acting, consumer, db) -> None:
         lambda: db.streams().dead_letters("Sent", "mailer", limit=0),
         lambda: db.streams().retain("Sent", timedelta(0)),
         lambda: db.streams().seek("Sent", "mailer", "there"),
+        lambda: db.streams().seek("Sent", "mailer", 4711),  # a commit that is still to come
+        lambda: acting.consumer("Sent", "later", start=4711).pull(),
     ):
         assert isinstance(raised(act), InvalidInput)
     for act in (

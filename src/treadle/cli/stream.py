@@ -369,7 +369,7 @@ def sweep(
     if json:
         screen.out_json({"removed": gone})
     else:
-        screen.out(f"{gone} {'event' if gone == 1 else 'events'} left the stream")
+        screen.out(f"{gone} {'event' if gone == 1 else 'events'} removed from the stream")
 
 
 def partition_of(

@@ -16,7 +16,7 @@ from treadle.engine.batch import Batch
 from treadle.engine.command import unexpected
 from treadle.engine.job import Job
 from treadle.engine.state import Deployed, State
-from treadle.errors import TreadleError, UnknownName
+from treadle.errors import InvalidInput, TreadleError, UnknownName
 from treadle.model import canonical
 from treadle.ports.store import ReadTx, StoredEvent
 from treadle.streams import letters, retention, turns
@@ -173,11 +173,17 @@ class PullJob(StreamJob):
 
 
 def beginning(tx: ReadTx, event: str, start: Start) -> Position:
-    """The place behind which a consumer begins, never before the oldest event that is kept."""
+    """The place behind which a consumer begins, never before the oldest event that is kept.
+
+    Raises `InvalidInput` for a commit that is still to come: every event up to it would be passed over.
+    """
     floor = retention.floor(tx, event)
     if start == "oldest":
         return floor
-    number = tx.head().number if start == "newest" else int(start)
+    newest = tx.head().number
+    number = newest if start == "newest" else int(start)
+    if number > newest:
+        raise InvalidInput(f'the newest commit is {newest}; name one up to there, or "newest"', path="start")
     return max(floor, Position(number, NEWEST))
 
 

@@ -108,7 +108,7 @@ def test_seek_remove_retain_sweep(post: Call) -> None:
     }
     assert post("stream", "list").out.count("mailer") == 0
     assert post("stream", "retain", "Sent", "30d").code == 0
-    assert post("stream", "sweep", "Sent").out == "0 events left the stream\n"
+    assert post("stream", "sweep", "Sent").out == "0 events removed from the stream\n"
     assert post("stream", "sweep", "Sent", "--json").json == {"removed": 0}
     assert post("stream", "retain", "Sent", "forever").code == 0
     assert [line["name"] for line in post("log", "--json").lines][-2:] == ["retain", "retain"]
