@@ -100,8 +100,19 @@ def token() -> str | None:
 
 @contextmanager
 def connected(url: str, instance: str = "") -> Iterator[Remote]:
-    """The server at an address, as whoever the token in the environment says; closed at the end."""
-    remote: Remote = load("client").connect(url, token=token(), instance=instance or None)
+    """The server at an address, as whoever the token in the environment says; closed at the end.
+
+    Raises `ConfigError` where the packages of the extra `client` are not installed.
+    """
+    try:
+        connect = load("client").connect
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] == "treadle":
+            raise
+        raise ConfigError(
+            f"a client over HTTP needs more packages ({error.name} is missing): pip install 'treadle[client]'"
+        ) from error
+    remote: Remote = connect(url, token=token(), instance=instance or None)
     with remote:
         yield remote
 

@@ -129,3 +129,14 @@ def test_what_is_refused(shop: Call, words: tuple[str, ...], text: str) -> None:
 
     done = shop("worker", *words, "--until-idle")
     assert done.code == 2 and re.search(text, done.err), done
+
+
+def test_without_the_packages_of_a_client_it_says_which_to_install(
+    shop: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(part: str) -> None:
+        raise ModuleNotFoundError(f"no module for {part}", name="httpx2")
+
+    monkeypatch.setattr("treadle.cli.session.load", missing)
+    refused = shop("worker", "app:work", "--url", "http://127.0.0.1:9")
+    assert refused.code == 2 and "httpx2 is missing): pip install 'treadle[client]'" in refused.err
