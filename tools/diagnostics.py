@@ -420,7 +420,8 @@ EXAMPLES: Final[dict[str, Example]] = {
         " once in"
         " each apply arm of its decision. Owner and expiry are optional fields and start null; a lease"
         " lasts 1"
-        " to 86,400 seconds.",
+        " to 86,400 seconds. A step that nobody holds the lease for, such as an approval, belongs to an"
+        " entity of its own: its command changes that row, and creates the leased one, which needs no proof.",
     ),
     "C036": _example(
         MEMBER,
