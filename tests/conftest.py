@@ -23,7 +23,7 @@ BUDGET = {
     "server and clients": 120,
     "browser": 60,
     "docs and examples": 120,
-    "simulator": 60,
+    "simulator": 90,
     "repository": 60,
 }
 """Seconds of a run that each group may take, at effort 1 and with two workers on two cores."""

@@ -24,10 +24,10 @@ class Share(NamedTuple):
 
 
 TABLE: Final[dict[str, tuple[Share, ...]]] = {
-    "contract": (Share(450, 50, 90), Share(10, 600, 5)),
-    "graph": (Share(230, 40, 46), Share(5, 400, 5)),
-    "processes": (Share(110, 50, 11), Share(4, 300, 1)),
-    "work": (Share(200, 40, 40), Share(5, 400, 5)),
+    "contract": (Share(530, 40, 106), Share(10, 600, 5)),
+    "graph": (Share(210, 40, 42), Share(5, 400, 5)),
+    "processes": (Share(110, 45, 11), Share(4, 300, 1)),
+    "work": (Share(130, 35, 26), Share(3, 400, 3)),
 }
 
 KEPT: Final[dict[str, tuple[tuple[int, int], ...]]] = {"work": ((0, 80), (1, 80), (7, 120))}
