@@ -58,8 +58,8 @@ def open(
 ) -> Database:
     """Open a database.
 
-    `url` is a file name, `sqlite:///name` or `:memory:`. A missing file is
-    created, unless `create` is false. `clock` takes a test clock of `treadle.testing`, and the log says
+    `url` is a file name, `sqlite:///name`, `postgresql://host/name` (docs/howto/postgresql.md) or
+    `:memory:`. A missing file, or an empty schema, is made a database unless `create` is false. `clock` takes a test clock of `treadle.testing`, and the log says
     so. `max_clock_jump` bounds how far the wall clock may be ahead of the last commit before commands
     are refused as `clock_jumped`; None for no bound, and a test clock has none. `graph` is what this
     process says of the graph: it may enroll the database in workflow processing (docs/howto/enroll.md).
@@ -73,7 +73,7 @@ def open(
         jump = None if max_clock_jump is None or (clock is not None and clock.manual) else max_clock_jump
         engine = Engine(
             store,
-            clock or load("clock").SystemClock(),
+            clock or load("store").clock_of(store),
             load("ids").SystemIds(),
             maximum_jump=None if jump is None else jump // timedelta(microseconds=1),
         )

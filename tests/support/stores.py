@@ -8,8 +8,10 @@ from typing import ClassVar, Protocol
 
 import pytest
 
+from tests.support import postgres
 from treadle.ports.store import Store
 from treadle.store.memory import MemoryStore
+from treadle.store.postgres import open_database as open_postgres
 from treadle.store.sqlite import open_database
 
 
@@ -65,4 +67,20 @@ class SqliteKind:
         pass
 
 
-KINDS: tuple[Callable[[Path], StoreKind], ...] = (MemoryKind, SqliteKind)
+class PostgresKind:
+    name: ClassVar[str] = "postgres"
+
+    def __init__(self, folder: Path) -> None:
+        self._schema = postgres.fresh_schema()
+
+    def open(self) -> Store:
+        return open_postgres(postgres.shared().url(self._schema))
+
+    def skip_unless_available(self) -> None:
+        postgres.skip_unless_installed()
+
+    def remove(self) -> None:
+        postgres.dropped(self._schema)
+
+
+KINDS: tuple[Callable[[Path], StoreKind], ...] = (MemoryKind, SqliteKind, PostgresKind)

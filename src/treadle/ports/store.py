@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from treadle.model.facts import Cells, Key, Range, Row, RowChange, UniqueRef
 from treadle.model.types import Type
+from treadle.ports.clock import Clock
 
 
 class Column(NamedTuple):
@@ -283,6 +284,14 @@ class Store(Protocol):
         """Release everything; idempotent."""
 
 
+@runtime_checkable
+class Timed(Protocol):
+    """A store whose server tells the time; `capabilities.server_clock` says that it does."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+
 __all__ = [
     "Capabilities",
     "Cells",
@@ -295,6 +304,7 @@ __all__ = [
     "Store",
     "StoredEvent",
     "Table",
+    "Timed",
     "WriteTx",
     "is_stub",
 ]

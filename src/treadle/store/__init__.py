@@ -16,30 +16,48 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from treadle.errors import ConfigError
-from treadle.ports.store import Store
+from treadle.ports.clock import Clock
+from treadle.ports.store import Store, Timed
+from treadle.store.clock import SystemClock
 
 MEMORY: Final = ":memory:"
 
 _OPENERS: Final = {
     "memory": "treadle.store.memory",
     "sqlite": "treadle.store.sqlite",
+    "postgresql": "treadle.store.postgres",
 }
 """Which module opens the URLs of a scheme: each has a function `open_database(where, create)`."""
 
-_LATER: Final = ("postgresql", "postgres")
-"""Schemes of a store that this release does not have."""
+_SERVERS: Final = {"postgresql": "postgresql", "postgres": "postgresql"}
+"""Schemes of URLs that name a server's database; libpq knows both spellings."""
+
+_FORMS: Final = "write a file name, sqlite:///NAME, postgresql://HOST/DATABASE or :memory:"
 
 
 def open_store(url: str | Path, *, create: bool = True) -> Store:
-    """Open the database at `url`: a file name, `sqlite:///name` or `:memory:`.
+    """Open the database at `url`: a file name, `sqlite:///name`, `postgresql://host/name` or `:memory:`.
 
     A missing database is created unless `create` is false. Raises `ConfigError` for a URL that names no
     store, and what the store raises: `DatabaseMissing`, `DatabaseNewer`, `DatabaseCorrupt`, `ReadOnly`,
     `DiskFull`, `Busy`.
     """
     scheme, where = split_url(str(url))
-    store: Store = import_module(_OPENERS[scheme]).open_database(where, create=create)
+    try:
+        module = import_module(_OPENERS[scheme])
+    except ModuleNotFoundError as error:
+        if error.name != "psycopg":
+            raise
+        raise ConfigError("PostgreSQL needs one package more: pip install 'treadle[postgres]'") from error
+    store: Store = module.open_database(where, create=create)
     return store
+
+
+def clock_of(store: Store) -> Clock:
+    """The clock that a database goes by: its server's where it has one, else this machine's."""
+    if store.capabilities.server_clock and isinstance(store, Timed):
+        return store.clock
+    return SystemClock()
 
 
 def alone(name: str) -> AbstractContextManager[str]:
@@ -57,13 +75,9 @@ def split_url(url: str) -> tuple[str, str]:
         return "sqlite", _file_name(url, url)
     if scheme == "sqlite":
         return "sqlite", _file_name(_sqlite_path(url, rest), url)
-    if scheme in _OPENERS and scheme != "memory":
-        return scheme, url
-    if scheme in _LATER:
-        raise ConfigError(
-            "this release has no PostgreSQL store yet; write a file name, sqlite:///NAME or :memory:"
-        )
-    raise ConfigError(f"no store for {scheme}:// databases; write a file name, sqlite:///NAME or :memory:")
+    if scheme in _SERVERS:
+        return _SERVERS[scheme], url
+    raise ConfigError(f"no store for {scheme}:// databases; {_FORMS}")
 
 
 def _sqlite_path(url: str, rest: str) -> str:
