@@ -53,7 +53,7 @@ class WalkStatements:
 
     def __init__(self, statements: TableStatements) -> None:
         self._statements = statements
-        self._columns = statements.columns
+        self._columns = statements.at
         self._types = [column.type for column in statements.table.columns]
         self._forms = statements.codec.forms
         self._encoders = [cell_encoder(kind) for kind in self._types]
@@ -80,7 +80,7 @@ class WalkStatements:
             by = ", ".join(self._statements.orders(walk.columns, descending=walk.descending))
             return (
                 "SELECT * FROM (SELECT w.*, row_number() OVER () AS treadle_n FROM "
-                f"(SELECT {self._statements.listed}, {passes} AS treadle_passes FROM {self._statements.name}"
+                f"(SELECT {self._statements.listed}, {passes} AS treadle_passes FROM {self._statements.source}"
                 f"{_where(where)} ORDER BY {by} LIMIT ?::bigint) AS w) AS v "
                 "WHERE treadle_passes OR treadle_n >= ?::bigint LIMIT ?::bigint"
             )
@@ -94,7 +94,7 @@ class WalkStatements:
         where = self._range(walk)
 
         def make() -> str:
-            inner = f"SELECT 1 FROM {self._statements.name}{_where(where)} LIMIT ?::bigint"
+            inner = f"SELECT 1 FROM {self._statements.source}{_where(where)} LIMIT ?::bigint"
             return f"SELECT count(*) FROM ({inner}) AS v"
 
         text = self._kept(("count", walk.along, _texts(where)), make)
@@ -112,7 +112,7 @@ class WalkStatements:
             by = ", ".join(self._columns[place] for place in group)
             order = ", ".join(self._statements.orders(group))
             tail = f" GROUP BY {by} ORDER BY {order}" if group else ""
-            return f"SELECT {listed} FROM {self._statements.name}{_where(where)}{tail} LIMIT ?::bigint"
+            return f"SELECT {listed} FROM {self._statements.source}{_where(where)}{tail} LIMIT ?::bigint"
 
         shape = ("groups", walk.along, tuple(group), _texts(where), _texts(folded))
         return Said(self._kept(shape, make), [*_values(folded), *_values(where), limit])

@@ -34,10 +34,10 @@ def _column(column: Column) -> str:
     return f"{quoted(column_name(column.name))} {form(column.type).column}{presence}"
 
 
-def ordered(table: Table, place: int, *, descending: bool = False) -> str:
-    """A column as it stands in an index's order: absent cells come first, or last where it is read backwards."""
+def ordered(table: Table, place: int, prefix: str = "", *, descending: bool = False) -> str:
+    """A column in an index's order: absent cells come first, or last where it is read backwards."""
     column = table.columns[place]
-    name = quoted(column_name(column.name))
+    name = prefix + quoted(column_name(column.name))
     nulls = isinstance(column.type, Optional)
     if descending:
         return f"{name} DESC NULLS LAST" if nulls else f"{name} DESC"
@@ -111,21 +111,23 @@ class TableStatements:
         self.name = f"{schema}.{quoted(relation)}"
         self.columns = [quoted(column_name(column.name)) for column in table.columns]
         self.keys = self.columns[: table.key_count]
+        # In ORDER BY a bare name would be the answer's column, which may be text for a number.
+        self.source = f"{self.name} AS t"
+        self.at = [f"t.{column}" for column in self.columns]
         self.codec = RowCodec([column.type for column in table.columns])
         self.key_codec = RowCodec([column.type for column in table.columns[: table.key_count]])
-        self.listed = ", ".join((f"{WIDE.shown.format(REVISION)}, {COMMIT}", *self._shown("")))
+        self.listed = ", ".join((WIDE.shown.format(f"t.{REVISION}"), f"t.{COMMIT}", *self._shown()))
         self.fetch = self._fetch()
         self.scan = self._scan("", 1)
-        after = f" WHERE ({', '.join(self.keys)}) > ({', '.join(self._casts(self.key_codec, 1))})"
+        after = f" WHERE ({', '.join(self.at[: table.key_count])}) > ({', '.join(self._casts(self.key_codec, 1))})"
         self.scan_after = self._scan(after, table.key_count + 1)
         self.insert, self.update, self.delete = self._insert(), self._update(), self._delete()
         self._probes: dict[tuple[str, tuple[bool, ...]], str] = {}
         self.walks: Any = None  # the statements of `queries`, once something is asked
 
-    def _shown(self, prefix: str) -> list[str]:
+    def _shown(self) -> list[str]:
         """The columns as they are read."""
-        forms = self.codec.forms
-        return [each.shown.format(prefix + name) for each, name in zip(forms, self.columns, strict=True)]
+        return [each.shown.format(at) for each, at in zip(self.codec.forms, self.at, strict=True)]
 
     @staticmethod
     def _casts(codec: RowCodec, first: int, suffix: str = "") -> list[str]:
@@ -145,15 +147,15 @@ class TableStatements:
         return " AND ".join(f"{prefix}{column} = v.{given}" for column, given in pairs)
 
     def _fetch(self) -> str:
-        listed = ", ".join((WIDE.shown.format(f"t.{REVISION}"), f"t.{COMMIT}", *self._shown("t.")))
         given = ", ".join((*self._given(), "n"))
         return (
-            f"SELECT v.n, {listed} FROM {self._arrays(self.key_codec)} WITH ORDINALITY AS v({given}) "
-            f"JOIN {self.name} AS t ON {self._match()}"
+            f"SELECT v.n, {self.listed} FROM {self._arrays(self.key_codec)} WITH ORDINALITY AS v({given}) "
+            f"JOIN {self.source} ON {self._match()}"
         )
 
     def _scan(self, where: str, limit: int) -> str:
-        return f"SELECT {self.listed} FROM {self.name}{where} ORDER BY {', '.join(self.keys)} LIMIT ${limit}"
+        by = ", ".join(self.at[: self.table.key_count])
+        return f"SELECT {self.listed} FROM {self.source}{where} ORDER BY {by} LIMIT ${limit}"
 
     def _insert(self) -> str:
         listed = ", ".join((*self.columns, REVISION, COMMIT))
@@ -176,7 +178,7 @@ class TableStatements:
         return f"DELETE FROM {self.name} AS t USING {arrays} AS v({given}) WHERE {self._match()}"
 
     def probe(self, range_: Range) -> str:
-        """The keys under a prefix of an index, in the index's order. Bindings: the present values, the limit."""
+        """The keys under a prefix of an index, in its order. Bindings: the present values, the limit."""
         shape = (range_.index, tuple(value is None for value in range_.values))
         found = self._probes.get(shape)
         if found is None:
@@ -195,16 +197,16 @@ class TableStatements:
         for place, none in zip(spec.positions, absent, strict=False):
             bound += not none
             value = "IS NULL" if none else f"= ${bound}::{self.codec.forms[place].cast}"
-            conditions.append(f"{self.columns[place]} {value}")
-        conditions += [f"{self.columns[place]} IS NOT NULL" for place in spec.presence]
+            conditions.append(f"{self.at[place]} {value}")
+        conditions += [f"{self.at[place]} IS NOT NULL" for place in spec.presence]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         by = ", ".join(self.orders(index_columns(self.table, spec)))
-        keys = ", ".join(self._shown("")[: self.table.key_count])
-        return f"SELECT {keys} FROM {self.name}{where} ORDER BY {by} LIMIT ${bound + 1}"
+        keys = ", ".join(self._shown()[: self.table.key_count])
+        return f"SELECT {keys} FROM {self.source}{where} ORDER BY {by} LIMIT ${bound + 1}"
 
     def orders(self, places: Iterable[int], *, descending: bool = False) -> list[str]:
         """Columns as in ORDER BY; constant ones cost nothing, and absent ones are no constants."""
-        return [ordered(self.table, place, descending=descending) for place in places]
+        return [ordered(self.table, place, "t.", descending=descending) for place in places]
 
     def probe_values(self, range_: Range) -> list[Any]:
         """What is bound for the range's cells."""
