@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from treadle.errors import DatabaseCorrupt, DatabaseMissing, DatabaseNewer, StoreError
 from treadle.ports.store import Head
@@ -16,6 +17,9 @@ FORMAT: Final = 1
 
 NEWEST: Final = 2
 """The newest format that is read; 2 has been enrolled in workflow processing (docs/formats/versions.md)."""
+
+_LOCKED_MS: Final = 30_000
+"""How long a statement of the writer waits for a lock that is not the writers' own, such as a report's."""
 
 OLDEST_SERVER: Final = 13_00_00
 
@@ -128,23 +132,36 @@ class Opening(NamedTuple):
 class Texts:
     """The statements by which transactions begin in one schema."""
 
-    __slots__ = ("gate", "lock", "name", "read", "schema", "state")
+    __slots__ = ("gate", "lock", "name", "read", "schema", "write")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.schema = quoted(name)
-        self.state = _STATE.format(schema=self.schema)
+        state = _STATE.replace("{schema}", self.schema)
         self.gate = f"LOCK TABLE {self.schema}.treadle_gate IN ACCESS EXCLUSIVE MODE NOWAIT"
         self.read = (
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "
-            f"LOCK TABLE {self.schema}.treadle_gate IN ACCESS SHARE MODE"
+            f"LOCK TABLE {self.schema}.treadle_gate IN ACCESS SHARE MODE; {state}"
         )
         self.lock = f"SELECT pg_advisory_xact_lock({lock_number(name)})"
+        self.write = (
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout TO {milliseconds}; "
+            f"{self.lock}; SET LOCAL lock_timeout TO {_LOCKED_MS}; {state}"
+        )
 
 
-def opening(session: Session, texts: Texts) -> Opening:
-    """Look at the state as a transaction begins; raises `DatabaseNewer` or `DatabaseCorrupt`."""
-    rows = session.rows(texts.state)
+def begin_read(session: Session, texts: Texts) -> Opening:
+    """Begin a snapshot; raises `DatabaseNewer` or `DatabaseCorrupt`."""
+    return _opening(session.answer(texts.read), texts)
+
+
+def begin_write(session: Session, texts: Texts, milliseconds: int) -> Opening:
+    """Begin to write, once the lock of all writers is got; raises `Busy` after the time given, 0 for none."""
+    # Statements of one message have a snapshot each, so the last sees what the lock's last holder left.
+    return _opening(session.answer(texts.write.replace("{milliseconds}", str(milliseconds))), texts)
+
+
+def _opening(rows: Sequence[Any], texts: Texts) -> Opening:
     if len(rows) != 1:
         raise DatabaseCorrupt(f"schema {texts.name} has lost its format's mark; restore a backup")
     version, generation, now, retired, number, time, hash_ = rows[0]
@@ -195,5 +212,5 @@ def _create(session: Session, name: str) -> None:
         return
     if not session.rows(_FOUND, [name])[0][2]:
         session.script(f"CREATE SCHEMA {quoted(name)}")
-    session.script(TABLES.format(schema=quoted(name)))
+    session.script(TABLES.replace("{schema}", quoted(name)))
     session.script(f"INSERT INTO {quoted(name)}.treadle_format VALUES (true, {FORMAT}, 0)")

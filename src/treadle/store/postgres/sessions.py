@@ -66,6 +66,16 @@ class Session:
         except (psycopg.Error, UnicodeError) as error:
             raise translated(error, lost=self.lost) from None
 
+    def answer(self, text: str) -> list[Any]:
+        """Run statements without values, in one message; the answer of the last."""
+        try:
+            cursor = self._cursor.execute(text.encode(), prepare=False)
+            while cursor.nextset():
+                pass
+            return cursor.fetchall()
+        except (psycopg.Error, UnicodeError) as error:
+            raise translated(error, lost=self.lost) from None
+
     def stepped(self, text: str, values: Sequence[Any]) -> Stepped:
         """A statement whose rows are fetched a few at a time, while other statements run."""
         self._numbered += 1

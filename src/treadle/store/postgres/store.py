@@ -21,9 +21,6 @@ from treadle.store.postgres.transactions import PostgresWrite
 
 CAPABILITIES: Final = Capabilities(durable=True, processes=True, server_clock=True)
 
-_LOCKED_MS: Final = 30_000
-"""How long a statement of the writer waits for a lock that is not the writers' own, such as a report's."""
-
 
 class _ReadBlock:
     """`with store.read()`: begins a snapshot, and ends it."""
@@ -106,8 +103,7 @@ class PostgresStore:
                 raise
 
     def _snapshot(self, session: Session) -> PostgresRead:
-        session.script(self._texts.read)
-        opening = schema.opening(session, self._texts)
+        opening = schema.begin_read(session, self._texts)
         self.clock.note(opening.now)
         return PostgresRead(session, self._shared, opening)
 
@@ -153,17 +149,12 @@ class PostgresStore:
         left = remaining(until)
         milliseconds = 0 if left is None else max(1, int(left * 1000))
         try:
-            self._writer.script(
-                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
-                f"SET LOCAL lock_timeout TO {milliseconds}; {self._texts.lock}; "
-                f"SET LOCAL lock_timeout TO {_LOCKED_MS}"
-            )
+            opening = schema.begin_write(self._writer, self._texts, milliseconds)
         except Busy:
             self._writer.roll_back()
             if left is not None:
                 raise busy() from None
             raise
-        opening = schema.opening(self._writer, self._texts)
         self.clock.note(opening.now)
         return opening
 
