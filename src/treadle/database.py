@@ -59,10 +59,11 @@ def open(
     """Open a database.
 
     `url` is a file name, `sqlite:///name`, `postgresql://host/name` (docs/howto/postgresql.md) or
-    `:memory:`. A missing file, or an empty schema, is made a database unless `create` is false. `clock` takes a test clock of `treadle.testing`, and the log says
-    so. `max_clock_jump` bounds how far the wall clock may be ahead of the last commit before commands
-    are refused as `clock_jumped`; None for no bound, and a test clock has none. `graph` is what this
-    process says of the graph: it may enroll the database in workflow processing (docs/howto/enroll.md).
+    `:memory:`. A missing file, or an empty schema, is made a database unless `create` is false. `clock`
+    takes a test clock of `treadle.testing`, and the log says so. `max_clock_jump` bounds how far the clock
+    may be ahead of the last commit before commands are refused as `clock_jumped`; None for no bound, and a
+    test clock has none. `graph` is what this process says of the graph: it may enroll the database in
+    workflow processing (docs/howto/enroll.md).
 
     Raises `DatabaseMissing`, `DatabaseNewer`, `DatabaseCorrupt`, `ReadOnly`, `DiskFull`, `ConfigError` or
     `Refused` (`unmigrated`).
@@ -77,7 +78,7 @@ def open(
             load("ids").SystemIds(),
             maximum_jump=None if jump is None else jump // timedelta(microseconds=1),
         )
-        database = Database(engine, store_url, graph)
+        database = Database(engine, load("store").shown_url(store_url), graph)
         if graph is not None and graph.speaks:
             database.graph_core().open()
     except BaseException:

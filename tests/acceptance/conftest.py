@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import postgres
 from tests.support.worlds import World
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where the test's database is."""
+    if request.param == "postgres":
+        return postgres.fresh_url()
     return ":memory:" if request.param == "memory" else f"sqlite:///{tmp_path}/work.db"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import treadle
+from tests.support import postgres
 from tests.support.shared import ROOT
 from treadle.access.roles import Role
 from treadle.engine.core import Engine
@@ -194,9 +195,12 @@ def test_what_is_no_backup_is_refused(library: treadle.Database, tmp_path: Path)
 # Export and import.
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def target(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Any:
-    db = deployed(":memory:" if request.param == "memory" else tmp_path / "target.db", clock)
+    if request.param == "postgres":
+        db = deployed(postgres.fresh_url(), clock)
+    else:
+        db = deployed(":memory:" if request.param == "memory" else tmp_path / "target.db", clock)
     yield db
     db.close()
 

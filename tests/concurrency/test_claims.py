@@ -1,4 +1,4 @@
-"""Many threads and several processes on one file: one winner each time, and one order for everything."""
+"""Many threads and several processes on one database: one winner each time, and one order for everything."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import treadle
-from tests.support import work
+from tests.support import postgres, work
 from tests.support.effort import effort
 from tests.support.engines import ORGANIZATION, SOURCE, claim, create, work_id
 from tests.support.processes import context, start
@@ -18,8 +20,13 @@ THREADS = 16
 PROCESSES = 4
 
 
-def prepared(tmp_path: Path, items: int) -> str:
-    path = str(tmp_path / "work.db")
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database that several processes may open."""
+    return str(tmp_path / "work.db") if request.param == "sqlite" else postgres.fresh_url()
+
+
+def prepared(path: str, items: int) -> str:
     with treadle.open(path) as db:
         db.deploy(SOURCE)
         answers = db.run_many([create(number) for number in range(items)], principal="tests")
@@ -27,9 +34,9 @@ def prepared(tmp_path: Path, items: int) -> str:
     return path
 
 
-def test_sixteen_threads_claim_one_row_and_one_wins(tmp_path: Path) -> None:
+def test_sixteen_threads_claim_one_row_and_one_wins(place: str) -> None:
     rounds = effort(200)
-    path = prepared(tmp_path, rounds)
+    path = prepared(place, rounds)
     barrier = threading.Barrier(THREADS)
     outcomes: list[Counter[str]] = [Counter() for _ in range(rounds)]
     tokens: list[int] = []
@@ -55,9 +62,9 @@ def test_sixteen_threads_claim_one_row_and_one_wins(tmp_path: Path) -> None:
         assert db.verify().ok
 
 
-def test_four_processes_claim_one_row_and_one_wins(tmp_path: Path) -> None:
+def test_four_processes_claim_one_row_and_one_wins(place: str) -> None:
     rounds = effort(200)
-    path = prepared(tmp_path, rounds)
+    path = prepared(place, rounds)
     barrier = context().Barrier(PROCESSES)
     pipes, processes = [], []
     for number in range(PROCESSES):
@@ -75,9 +82,9 @@ def test_four_processes_claim_one_row_and_one_wins(tmp_path: Path) -> None:
         assert db.verify().ok
 
 
-def test_a_random_history_of_processes_is_linear_in_each_row(tmp_path: Path) -> None:
+def test_a_random_history_of_processes_is_linear_in_each_row(place: str) -> None:
     items = 3
-    path = prepared(tmp_path, items)
+    path = prepared(place, items)
     pipes, processes = [], []
     for seed in range(PROCESSES):
         reader, writer = context().Pipe(duplex=False)

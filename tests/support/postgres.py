@@ -36,6 +36,19 @@ server.wait()
 """
 """Ends the server when the tests' process ends, however it does."""
 
+_ROOM: Final = 2 << 30
+
+
+def _memory() -> str | None:
+    """A folder where files cost nothing, for tests whose point is not the disk; None where there is none."""
+    try:
+        found = os.statvfs("/dev/shm")
+    except OSError:
+        return None
+    roomy = found.f_bavail * found.f_frsize > _ROOM and os.access("/dev/shm", os.W_OK)
+    return "/dev/shm" if roomy else None
+
+
 _schemas: Final = itertools.count(1)
 
 
@@ -161,7 +174,8 @@ def skip_unless_installed() -> None:
 
 def made(*, durable: bool = False) -> Server:
     """A new server that runs; stop it, and remove its folder."""
-    server = Server(Path(tempfile.mkdtemp(prefix="treadle-pg-")), durable=durable)
+    folder = tempfile.mkdtemp(prefix="treadle-pg-", dir=None if durable else _memory())
+    server = Server(Path(folder), durable=durable)
     server.make()
     server.start()
     return server

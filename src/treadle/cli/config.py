@@ -11,6 +11,7 @@ from treadle.cli import options, screen, session
 from treadle.cli.verbs import examples, verb_app
 from treadle.config import Config
 from treadle.config import schema as schema_of
+from treadle.registry import load
 
 app = verb_app("Show the settings, and where each comes from.", no_args_is_help=True)
 
@@ -58,7 +59,7 @@ def schema(debug: options.Debug = False) -> None:
 
 def _shown(wanted: Config, key: str) -> Any:
     value = wanted[key]
-    return session.PASSWORD.sub(r"\1:•••", value) if key == "database.url" else value
+    return str(load("store").shown_url(value)) if key == "database.url" else value
 
 
 def _text(value: Any) -> str:

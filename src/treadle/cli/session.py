@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 TOKEN: Final = "TREADLE_TOKEN"
 """The variable that holds a client's token; with `_FILE` after it, the one that names a file with it."""
-PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*):[^/@]*(?=@)")
-"""The password in a database's address, which is never shown."""
 
 
 def settings(
@@ -45,7 +42,7 @@ def place(wanted: Config) -> str:
     """The database as a person would name it: a file by its path, anything else by its URL, no password."""
     url = wanted.database_url
     if not url.startswith("sqlite:///"):
-        return PASSWORD.sub(r"\1:•••", url)
+        return str(load("store").shown_url(url))
     return shown(Path(unquote(url.removeprefix("sqlite:///"))))
 
 

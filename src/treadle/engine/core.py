@@ -17,9 +17,12 @@ from treadle.engine.request import Request, admit
 from treadle.engine.state import Deployed, State
 from treadle.errors import Busy, Internal, OutcomeUnknown, StoreError, TreadleError
 from treadle.ports.clock import Clock, Ids
-from treadle.ports.store import ReadTx, Store
+from treadle.ports.store import GaveWay, ReadTx, Store
 
 _LOG: Final = logging.getLogger("treadle.engine")
+
+_WAYS: Final = 5
+"""How often a batch is run again that has to give way to others."""
 
 
 class Engine:
@@ -123,7 +126,20 @@ class Engine:
             _fail(job, failed.error)
 
     def _attempt(self, jobs: list[Job], timeout: float | None = None) -> _Failed | None:
-        """Run jobs as one transaction; None if it committed, else why nothing of it is stored."""
+        """Run jobs as one transaction; None if it committed, else why nothing of it is stored.
+
+        A transaction that gave way to another is run again, a few times.
+        """
+        failed = self._attempted(jobs, timeout)
+        for _ in range(_WAYS):
+            if failed is None or not isinstance(failed.error, GaveWay):
+                break
+            for job in jobs:
+                job.reset()
+            failed = self._attempted(jobs, timeout)
+        return failed
+
+    def _attempted(self, jobs: list[Job], timeout: float | None) -> _Failed | None:
         try:
             return self._transact(jobs, timeout)
         except (OutcomeUnknown, TurnNotCome):

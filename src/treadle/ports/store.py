@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from treadle.errors import Busy
 from treadle.model.facts import Cells, Key, Range, Row, RowChange, UniqueRef
 from treadle.model.types import Type
 from treadle.ports.clock import Clock
@@ -105,6 +106,10 @@ class Capabilities(NamedTuple):
 def is_stub(number: int) -> bool:
     """Whether what `receipts` answers is a stub: the receipt was pruned, and its key stays refused."""
     return number < 0
+
+
+class GaveWay(Busy):
+    """The store made this transaction give way to another: nothing of it happened, and it may run again."""
 
 
 class ReadTx(Protocol):
@@ -296,6 +301,7 @@ __all__ = [
     "Capabilities",
     "Cells",
     "Column",
+    "GaveWay",
     "Head",
     "IndexSpec",
     "LogEntry",

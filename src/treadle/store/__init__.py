@@ -9,6 +9,7 @@ Reading order: `handle` (what all handles do alike), `versions` and `memory`, th
 
 from __future__ import annotations
 
+import re
 from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +32,9 @@ _OPENERS: Final = {
 
 _SERVERS: Final = {"postgresql": "postgresql", "postgres": "postgresql"}
 """Schemes of URLs that name a server's database; libpq knows both spellings."""
+
+_PASSWORD: Final = re.compile(r"(?i)(^[a-z]+://[^/?#@:]*:)[^?#]*(?=@)|([?&](?:ssl)?password=)[^&]*")
+"""A password before the host, or as a parameter; what may be a part of it is taken for it."""
 
 _FORMS: Final = "write a file name, sqlite:///NAME, postgresql://HOST/DATABASE or :memory:"
 
@@ -58,6 +62,11 @@ def clock_of(store: Store) -> Clock:
     if store.capabilities.server_clock and isinstance(store, Timed):
         return store.clock
     return SystemClock()
+
+
+def shown_url(url: str) -> str:
+    """A database's URL without its password."""
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}•••", url)
 
 
 def alone(name: str) -> AbstractContextManager[str]:

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 
 import treadle
+from tests.support import postgres
 from treadle.database import Database
 from treadle.testing import ManualClock
 
@@ -134,8 +135,11 @@ class World:
         return [job["size"] for page in pages for job in page.fields["jobs"]]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def world(request, tmp_path) -> Iterator[World]:
-    made = World(":memory:" if request.param == "memory" else str(tmp_path / "work.db"))
+    if request.param == "postgres":
+        made = World(postgres.fresh_url())
+    else:
+        made = World(":memory:" if request.param == "memory" else str(tmp_path / "work.db"))
     yield made
     made.db.close()

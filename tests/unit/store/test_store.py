@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from treadle.errors import ConfigError, DatabaseMissing
-from treadle.store import open_store, split_url
+from treadle.store import open_store, shown_url, split_url
 from treadle.store.memory import MemoryStore
 from treadle.store.sqlite import SqliteStore
 
@@ -20,6 +20,8 @@ from treadle.store.sqlite import SqliteStore
         ("sqlite:///work.db", ("sqlite", "work.db")),
         ("sqlite:////srv/work.db", ("sqlite", "/srv/work.db")),
         ("sqlite:///a%20b.db", ("sqlite", "a b.db")),
+        ("postgresql://host/db?x=1", ("postgresql", "postgresql://host/db?x=1")),
+        ("postgres://host/db", ("postgresql", "postgres://host/db")),
     ],
 )
 def test_urls(url, expected):
@@ -31,8 +33,6 @@ def test_urls(url, expected):
     [
         "",
         "mysql://host/db",
-        "postgresql://host/db?x=1",
-        "postgres://host/db",
         "sqlite://",
         "sqlite:///",
         "sqlite://work.db",
@@ -58,3 +58,16 @@ def test_open_store(tmp_path):
         assert isinstance(store, SqliteStore)
         assert store.path == str(path)
         store.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("work.db", "work.db"),
+        ("postgresql://host:5432/db?user=a@b", "postgresql://host:5432/db?user=a@b"),
+        ("postgresql://ann:p@ss@host:5432/db?schema=x", "postgresql://ann:•••@host:5432/db?schema=x"),
+        ("postgresql://host/db?password=p@ss&x=1", "postgresql://host/db?password=•••&x=1"),
+    ],
+)
+def test_a_password_is_not_shown(url, shown):
+    assert shown_url(url) == shown

@@ -21,14 +21,11 @@ from treadle.errors import (
     TooLarge,
     TreadleError,
 )
+from treadle.ports.store import GaveWay
 
 
 class Lost(StoreError):
     """The connection broke; what was not committed did not happen."""
-
-
-class Conflict(Busy):
-    """PostgreSQL chose this transaction to give way to another; nothing happened, and it may run again."""
 
 
 _LOST: Final = "the connection to PostgreSQL was lost; nothing was changed. Try again"
@@ -36,8 +33,7 @@ _LOST: Final = "the connection to PostgreSQL was lost; nothing was changed. Try 
 _BY_STATE: Final[dict[str, tuple[type[TreadleError], str]]] = {
     "25006": (
         ReadOnly,
-        "this PostgreSQL server is a read-only standby, or its transactions are read-only by default; "
-        "connect to the primary (target_session_attrs=read-write in the URL)",
+        "this PostgreSQL server only reads; connect to the primary (target_session_attrs=read-write)",
     ),
     "25P03": (
         Lost,
@@ -45,20 +41,19 @@ _BY_STATE: Final[dict[str, tuple[type[TreadleError], str]]] = {
     ),
     "2BP01": (
         StoreError,
-        "views or tables of your own depend on an entity's table or view; drop them first, and make them anew",
+        "objects of your own depend on an entity's view or table; drop them, and make them anew afterwards",
     ),
-    "40001": (Conflict, "another transaction was in the way; nothing happened, try again"),
-    "40P01": (Conflict, "another transaction was in the way; nothing happened, try again"),
+    "40001": (GaveWay, "another transaction was in the way; nothing happened, try again"),
+    "40P01": (GaveWay, "another transaction was in the way; nothing happened, try again"),
     "42501": (
         ReadOnly,
-        "the role may not do this in the schema; it has to own the schema, or be granted CREATE on the "
-        "database for the first time: docs/howto/postgresql.md",
+        "the role may not do this: it has to own the schema, or have CREATE on the database to make it",
     ),
     "53100": (DiskFull, "PostgreSQL's disk is full; nothing was changed. Make room and try again"),
     "53200": (Busy, "PostgreSQL is out of memory; nothing happened. Try again, or give it more"),
     "53300": (
         Busy,
-        "PostgreSQL has no connection left; nothing happened. Raise max_connections, or lower pool in the URL",
+        "PostgreSQL has no connection left; nothing happened. Raise max_connections, or lower pool",
     ),
     "54000": (
         TooLarge,
@@ -67,8 +62,7 @@ _BY_STATE: Final[dict[str, tuple[type[TreadleError], str]]] = {
     "55P03": (Busy, "another transaction held a lock for the whole time given; nothing happened, try again"),
     "57014": (
         Busy,
-        "PostgreSQL ended a statement (statement_timeout, or an operator); nothing happened. "
-        "Raise statement_timeout for this role, or try again",
+        "statement_timeout or an operator ended a statement; nothing happened. Raise it, or try again",
     ),
 }
 
@@ -139,4 +133,4 @@ def refused(error: psycopg.Error) -> TreadleError:
     return Lost("no PostgreSQL server answers; check that it runs, and the host and port of the URL")
 
 
-__all__ = ["Conflict", "Lost", "refused", "translated"]
+__all__ = ["Lost", "refused", "translated"]

@@ -68,7 +68,7 @@ class WalkStatements:
         return text
 
     def rows(self, walk: Walk, budget: int, hits: int) -> Said:
-        """Revision, commit, all columns, whether the row passes, and its number in the range from 1; in order.
+        """Revision, commit, all columns, whether the row passes, its number in the range from 1; in order.
 
         Rows that do not pass are left out, but for those at and after the budget's end.
         """
@@ -80,7 +80,8 @@ class WalkStatements:
             by = ", ".join(self._statements.orders(walk.columns, descending=walk.descending))
             return (
                 "SELECT * FROM (SELECT w.*, row_number() OVER () AS treadle_n FROM "
-                f"(SELECT {self._statements.listed}, {passes} AS treadle_passes FROM {self._statements.source}"
+                f"(SELECT {self._statements.listed}, {passes} AS treadle_passes "
+                f"FROM {self._statements.source}"
                 f"{_where(where)} ORDER BY {by} LIMIT ?::bigint) AS w) AS v "
                 "WHERE treadle_passes OR treadle_n >= ?::bigint LIMIT ?::bigint"
             )

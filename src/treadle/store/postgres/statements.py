@@ -25,7 +25,7 @@ MOST_INDEXED: Final = 32
 
 
 def index_name(relation: str, spec: IndexSpec) -> str:
-    """The name of a declared index; relations and indexes share one space of names, and no entity has a dot."""
+    """The name of a declared index. It is a relation's too, and no entity's name has a dot."""
     return fitted(f"{relation}.{spec.name}")
 
 
@@ -119,7 +119,8 @@ class TableStatements:
         self.listed = ", ".join((WIDE.shown.format(f"t.{REVISION}"), f"t.{COMMIT}", *self._shown()))
         self.fetch = self._fetch()
         self.scan = self._scan("", 1)
-        after = f" WHERE ({', '.join(self.at[: table.key_count])}) > ({', '.join(self._casts(self.key_codec, 1))})"
+        given = ", ".join(self._casts(self.key_codec, 1))
+        after = f" WHERE ({', '.join(self.at[: table.key_count])}) > ({given})"
         self.scan_after = self._scan(after, table.key_count + 1)
         self.insert, self.update, self.delete = self._insert(), self._update(), self._delete()
         self._probes: dict[tuple[str, tuple[bool, ...]], str] = {}
