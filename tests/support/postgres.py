@@ -55,7 +55,7 @@ _schemas: Final = itertools.count(1)
 def binaries() -> Path | None:
     """The folder of `initdb` and `postgres`, the newest there is."""
     found = shutil.which("initdb")
-    folders = [Path(found).parent] if found else []
+    folders = [Path(found).resolve().parent] if found else []
     folders += map(Path, sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True))
     return next(
         (each for each in folders if (each / "initdb").exists() and (each / "postgres").exists()), None

@@ -53,7 +53,8 @@ _SETTINGS: Final = (
         "database.url",
         Text("sqlite:///work.db"),
         "sqlite:///treadle.db",
-        "The database: sqlite:///FILE, relative to the folder of this settings file.",
+        "The database: sqlite:///FILE, relative to the folder of this settings file, or "
+        "postgresql://USER@HOST/DATABASE?schema=NAME.",
     ),
     Setting(
         "database.max_clock_jump",
