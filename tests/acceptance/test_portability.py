@@ -483,3 +483,19 @@ def test_the_same_import_twice_in_one_batch_writes_once(
         assert (done.rows, done.already) == (11, 0)
         assert [entry.number for entry in db.log() if entry.kind == "reimport"] == chunks
         assert db.verify().ok
+
+
+def test_from_sqlite_to_postgresql_and_back(
+    library: treadle.Database, tmp_path: Path, clock: ManualClock
+) -> None:
+    library.export(tmp_path / "there")
+    with deployed(postgres.fresh_url(), clock) as server:
+        server.import_archive(tmp_path / "there", "there")
+        made = server.export(tmp_path / "back")
+        assert (made.rows, server.verify().ok) == (11, True)
+    with deployed(tmp_path / "again.db", clock) as again:
+        again.import_archive(tmp_path / "back", "back")
+        for number in range(10):
+            old, new = book(library, number), book(again, number)
+            assert (new.fields, new.revision) == (old.fields, old.revision + 2)
+        assert again.verify().ok
