@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,7 +45,8 @@ def test_people_read_views(db: treadle.Database, schema: str) -> None:
     db.run(*create(1), principal="tests").expect("Created")
     receipt = db.run(*claim(1), principal="tests")
     ((key, until, fence, revision),) = postgres.shared().ask(
-        f'SELECT work_id, lease_expires_at, lease_fence, treadle_revision FROM {schema}."treadle_view_WorkItem"'
+        "SELECT work_id, lease_expires_at, lease_fence, treadle_revision "
+        f'FROM {schema}."treadle_view_WorkItem"'
     )
     assert (key, fence, revision) == (work_id(1), 1, 2)
     assert until == receipt.fields["work"]["lease_expires_at"]
@@ -56,7 +58,7 @@ def test_a_dump_is_a_backup(db: treadle.Database, schema: str, tmp_path: Path) -
     assert folder is not None
     if not (folder / "pg_dump").exists():
         pytest.skip("pg_dump is not installed here")
-    answers = db.run_many([create(number) for number in range(30)], principal="tests")
+    answers: list[Any] = db.run_many([create(number) for number in range(30)], principal="tests")
     words = ["-h", "127.0.0.1", "-p", str(server.port), "-U", "treadle"]
     dump = tmp_path / "work.dump"
     subprocess.run(
@@ -67,7 +69,7 @@ def test_a_dump_is_a_backup(db: treadle.Database, schema: str, tmp_path: Path) -
     subprocess.run([folder / "pg_restore", *words, "-d", f"restored_{schema}", dump], check=True)
     with treadle.open(server.url(schema).replace("/postgres?", f"/restored_{schema}?")) as restored:
         assert restored.verify().ok
-        again = restored.run_many([create(number) for number in range(31)], principal="tests")
+        again: list[Any] = restored.run_many([create(number) for number in range(31)], principal="tests")
         assert [each.commit for each in again[:30]] == [each.commit for each in answers]
         assert [each.replayed for each in again] == [True] * 30 + [False]
         assert restored.row("WorkItem", (ORGANIZATION, work_id(99))) is None

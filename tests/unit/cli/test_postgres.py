@@ -1,9 +1,8 @@
-"""The command line on a PostgreSQL database: every verb that opens one, and what it says where it is no file."""
+"""The command line on a PostgreSQL database, and what it says where a database is no file."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,11 +18,11 @@ WORK = {
 
 
 @pytest.fixture
-def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def url(monkeypatch: pytest.MonkeyPatch) -> str:
     """A database that the environment names."""
     found = postgres.fresh_url()
     monkeypatch.setenv("TREADLE_DATABASE_URL", found)
-    yield found
+    return found
 
 
 def good(done: Done) -> Done:
