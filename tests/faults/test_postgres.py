@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import treadle
@@ -22,6 +23,9 @@ from treadle.errors import (
     ReadOnly,
     StoreError,
 )
+from treadle.ports.store import LogEntry
+from treadle.store.postgres.failures import translated
+from treadle.store.postgres.transactions import PostgresWrite
 
 
 @pytest.fixture
@@ -280,3 +284,36 @@ def test_a_report_that_holds_a_table_delays_nobody_for_long(db: treadle.Database
         assert len(tx.scan(table, None, 9)) == 1
         run(db, 2).expect("Created")
         assert len(tx.scan(table, None, 9)) == 1
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_what_gives_way_runs_again(db: treadle.Database, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    original, left = PostgresWrite.append_log, [times]
+
+    def append(self: PostgresWrite, entries: Sequence[LogEntry]) -> None:
+        if left[0]:
+            left[0] -= 1
+            raise translated(psycopg.errors.DeadlockDetected())
+        original(self, entries)
+
+    monkeypatch.setattr(PostgresWrite, "append_log", append)
+    assert not created(db, 1) and left == [0]
+    assert db.verify().ok
+
+
+def test_an_interrupt_in_the_commit_leaves_the_outcome_open(
+    db: treadle.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = psycopg.RawCursor.execute
+
+    def execute(self: Any, text: bytes, *given: Any, **more: Any) -> Any:
+        found = original(self, text, *given, **more)
+        if text == b"COMMIT":
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(psycopg.RawCursor, "execute", execute)
+        with pytest.raises(OutcomeUnknown):
+            run(db, 1)
+    assert created(db, 1)

@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 
 import treadle
-from tests.support import postgres
 from treadle.database import Database
 from treadle.testing import ManualClock
 
@@ -135,11 +134,8 @@ class World:
         return [job["size"] for page in pages for job in page.fields["jobs"]]
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite"])
 def world(request, tmp_path) -> Iterator[World]:
-    if request.param == "postgres":
-        made = World(postgres.fresh_url())
-    else:
-        made = World(":memory:" if request.param == "memory" else str(tmp_path / "work.db"))
+    made = World(":memory:" if request.param == "memory" else str(tmp_path / "work.db"))
     yield made
     made.db.close()

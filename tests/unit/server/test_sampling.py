@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 import treadle
+from tests.support import postgres
 from tests.support.contracts import SOURCE, work_contract
 from treadle.ports import tallies
 from treadle.ports.store import ReadTx
@@ -27,9 +28,12 @@ def clock() -> ManualClock:
     return ManualClock(START)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def db(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Iterator[treadle.Database]:
-    url = ":memory:" if request.param == "memory" else f"sqlite:///{tmp_path}/work.db"
+    if request.param == "postgres":
+        url = postgres.fresh_url()
+    else:
+        url = ":memory:" if request.param == "memory" else f"sqlite:///{tmp_path}/work.db"
     with treadle.open(url, clock=clock) as opened:
         opened.deploy(SOURCE)
         yield opened

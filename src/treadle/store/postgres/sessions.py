@@ -87,14 +87,11 @@ class Session:
             self._cursor.execute(b"COMMIT", prepare=False)
         except psycopg.Error as error:
             if self.lost:
-                raise OutcomeUnknown(
-                    "the connection to PostgreSQL was lost during the commit; "
-                    "repeat the same key to learn the outcome"
-                ) from None
+                raise _unknown() from None
             raise translated(error) from None
-        except BaseException:
-            self.close()  # interrupted in the middle: what the server says later is nobody's answer
-            raise
+        except BaseException as error:  # interrupted in the middle: the server may have heard it
+            self.close()
+            raise _unknown() from error
         check(self._cursor.statusmessage == "COMMIT", "a failed transaction is not committed")
 
     def roll_back(self) -> None:
@@ -122,6 +119,12 @@ class Session:
         """End the connection; idempotent."""
         with suppress(psycopg.Error, OSError):
             self._connection.close()
+
+
+def _unknown() -> OutcomeUnknown:
+    return OutcomeUnknown(
+        "the connection to PostgreSQL was lost during the commit; repeat the same key to learn the outcome"
+    )
 
 
 class Stepped:
