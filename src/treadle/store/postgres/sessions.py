@@ -83,15 +83,21 @@ class Session:
 
     def commit(self) -> None:
         """COMMIT; raises `OutcomeUnknown` where nobody can tell whether it happened."""
+        heard = False
         try:
             self._cursor.execute(b"COMMIT", prepare=False)
+            heard = True
         except psycopg.Error as error:
-            if self.lost:
-                raise _unknown() from None
-            raise translated(error) from None
-        except BaseException as error:  # interrupted in the middle: the server may have heard it
-            self.close()
-            raise _unknown() from error
+            heard = not self.lost
+            if heard:
+                raise translated(error) from None
+        finally:
+            if not heard:  # lost, or interrupted in the middle: the server may have carried it out
+                self.close()
+                raise OutcomeUnknown(
+                    "the connection to PostgreSQL was lost during the commit; "
+                    "repeat the same key to learn the outcome"
+                )
         check(self._cursor.statusmessage == "COMMIT", "a failed transaction is not committed")
 
     def roll_back(self) -> None:
@@ -119,12 +125,6 @@ class Session:
         """End the connection; idempotent."""
         with suppress(psycopg.Error, OSError):
             self._connection.close()
-
-
-def _unknown() -> OutcomeUnknown:
-    return OutcomeUnknown(
-        "the connection to PostgreSQL was lost during the commit; repeat the same key to learn the outcome"
-    )
 
 
 class Stepped:
