@@ -11,7 +11,7 @@ import pytest
 
 import treadle
 from tests.support import postgres
-from tests.support.engines import ORGANIZATION, SOURCE, create, work_id
+from tests.support.engines import ORGANIZATION, SOURCE, create, successor, work_id
 from tests.support.wire import Wire, wired
 from treadle.errors import (
     Busy,
@@ -276,14 +276,22 @@ def test_all_readers_at_work(server: postgres.Server, schema: str) -> None:
             assert tx.head().number == 0
 
 
-def test_a_report_that_holds_a_table_delays_nobody_for_long(db: treadle.Database) -> None:
-    """A snapshot that is open while a table is dropped and made anew still has it."""
-    run(db, 1).expect("Created")
-    with db._engine.store.read() as tx:
+def test_a_snapshot_that_has_read_a_table_holds_up_its_growth_alone(
+    server: postgres.Server, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treadle.store.postgres.schema._LOCKED_MS", 100)
+    with treadle.open(server.url(schema)) as db:
+        db.deploy(SOURCE)
         table = db._engine.state.require().tables["WorkItem"]
-        assert len(tx.scan(table, None, 9)) == 1
+        with db._engine.store.read() as tx:
+            assert tx.scan(table, None, 9) == []
+            with pytest.raises(Busy, match="nothing happened"):
+                db.deploy(successor(), expected_version=1)
+            run(db, 1).expect("Created")
+            assert tx.scan(table, None, 9) == []
+        db.deploy(successor(), expected_version=1)
         run(db, 2).expect("Created")
-        assert len(tx.scan(table, None, 9)) == 1
+        assert db.verify().ok
 
 
 @pytest.mark.parametrize("times", [1, 5])

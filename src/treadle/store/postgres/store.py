@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Final
@@ -20,6 +21,9 @@ from treadle.store.postgres.sessions import Session, connect
 from treadle.store.postgres.transactions import PostgresWrite
 
 CAPABILITIES: Final = Capabilities(durable=True, processes=True, server_clock=True)
+
+_SWEEP_SECONDS = 1.0
+"""How long to wait after an attempt to drop retired tables, which fails while anybody reads."""
 
 
 class _ReadBlock:
@@ -73,6 +77,7 @@ class PostgresStore:
         self._turn = Turn()
         self._readers = Readers(place, self._life)
         self._committed = False
+        self._sweep_at = 0.0
         self.clock = ServerClock()
 
     def __repr__(self) -> str:
@@ -121,7 +126,8 @@ class PostgresStore:
         try:
             self._life.check()
             opening = self._begin(until)
-            if opening.retired:
+            if opening.retired and time.monotonic() >= self._sweep_at:
+                self._sweep_at = time.monotonic() + _SWEEP_SECONDS
                 sweep(self._writer, self._texts)
                 opening = self._begin(until)
             self._committed = False

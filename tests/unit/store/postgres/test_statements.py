@@ -71,7 +71,11 @@ def test_what_is_too_large_for_an_index_is_refused_and_nothing_else(store: Postg
         ]
 
 
-def test_a_retired_table_goes_when_nobody_reads(store: PostgresStore, schema: str) -> None:
+def test_a_retired_table_goes_when_nobody_reads(
+    store: PostgresStore, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treadle.store.postgres.store._SWEEP_SECONDS", 0.0)
+
     def relations() -> set[str]:
         with store.write() as tx:
             found = tx._session.rows(
