@@ -152,6 +152,32 @@ def test_what_was_answered_survives_the_server_s_crash(own: postgres.Server) -> 
         assert db.verify().ok
 
 
+def test_a_standby_says_that_it_only_reads(own: postgres.Server) -> None:
+    with treadle.open(own.url("work")) as db:
+        db.deploy(SOURCE)
+        own.stop()
+        own.become_standby()
+        own.start()
+        with pytest.raises(ReadOnly, match="target_session_attrs"):
+            run(db, 1)
+    with pytest.raises(ReadOnly, match="target_session_attrs"):
+        treadle.open(own.url("work"))
+    with pytest.raises(StoreError, match="target_session_attrs"):
+        treadle.open(own.url("work", target_session_attrs="read-write"))
+
+
+def test_a_wrong_password(server: postgres.Server, schema: str) -> None:
+    server.ask("DROP ROLE IF EXISTS locked")
+    server.ask(
+        "SET password_encryption = 'scram-sha-256'; CREATE ROLE locked LOGIN SUPERUSER PASSWORD 'r1ght'"
+    )
+    server.ask_password_of("locked")
+    with pytest.raises(StoreError, match="refused the user, the password") as caught:
+        treadle.open(server.url(schema).replace("treadle@", "locked:wr0ng@"))
+    assert "wr0ng" not in str(caught.value)
+    treadle.open(server.url(schema).replace("treadle@", "locked:r1ght@")).close()
+
+
 # What is refused, and how.
 
 

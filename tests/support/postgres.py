@@ -101,6 +101,7 @@ class Server:
         assert binary is not None
         self.port = self.port or _free_port()
         settings = {
+            "password_encryption": "scram-sha-256",
             "port": self.port,
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
@@ -147,6 +148,17 @@ class Server:
 
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
+
+    def become_standby(self) -> None:
+        """Make a stopped server one that follows a primary, of which it will never hear."""
+        (self.folder / "data" / "standby.signal").touch()
+
+    def ask_password_of(self, role: str) -> None:
+        """From now on the role needs its password."""
+        rules = self.folder / "data" / "pg_hba.conf"
+        rules.write_text(f"host all {role} 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
+        self.ask("SELECT pg_reload_conf()")
+        time.sleep(0.2)  # it is read a moment later
 
     def url(self, schema: str | None, *, port: int = 0, **more: object) -> str:
         """The URL of a schema in the database `postgres`; without one, libpq's own."""

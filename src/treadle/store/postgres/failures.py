@@ -30,11 +30,13 @@ class Lost(StoreError):
 
 _LOST: Final = "the connection to PostgreSQL was lost; nothing was changed. Try again"
 
+_STANDBY: Final = (
+    "this PostgreSQL server only reads; connect to the primary (target_session_attrs=read-write in the URL)"
+)
+
 _BY_STATE: Final[dict[str, tuple[type[TreadleError], str]]] = {
-    "25006": (
-        ReadOnly,
-        "this PostgreSQL server only reads; connect to the primary (target_session_attrs=read-write)",
-    ),
+    "0A000": (ReadOnly, _STANDBY),
+    "25006": (ReadOnly, _STANDBY),
     "25P03": (
         Lost,
         "idle_in_transaction_session_timeout ended the transaction; nothing was changed. Raise it",
