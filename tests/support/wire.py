@@ -86,7 +86,8 @@ class Wire:
                     return
                 client.sendall(data)
                 if committed.is_set() and self.cut == "after":
-                    self._cut(client, server)
+                    self._cut(server)
+                    client.shutdown(socket.SHUT_RDWR)  # no reset, which would overtake the answer
                     return
                 committed.clear()
         _end(client)
