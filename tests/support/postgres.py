@@ -188,8 +188,12 @@ def made(*, durable: bool = False) -> Server:
     """A new server that runs; stop it, and remove its folder."""
     folder = tempfile.mkdtemp(prefix="treadle-pg-", dir=None if durable else _memory())
     server = Server(Path(folder), durable=durable)
-    server.make()
-    server.start()
+    try:
+        server.make()
+        server.start()
+    finally:
+        if not server.pid:
+            removed(server)
     return server
 
 
