@@ -9,7 +9,7 @@ and says when a new one should be built beside it (`Index.crowded`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, Final
@@ -29,6 +29,7 @@ _BATCH: Final = 100_000
 _FEW_DEAD: Final = 10_000
 _HOT_SUBJECT: Final = 4_096
 _FEW: Final = 2
+_SMALL: Final = 256
 
 Progress = Callable[[int], None]
 
@@ -137,8 +138,10 @@ class Index:
         """Whether the statement is here."""
         return to_ox_quad(quad) in self.store
 
-    def existing(self, quads: Iterable[Quad]) -> set[Quad]:
-        """Those of some statements that are here; several about a subject that is new cost one look-up."""
+    def existing(self, quads: Collection[Quad]) -> set[Quad]:
+        """Those of some statements that are here; of a few, several about a new subject cost one look-up."""
+        if len(quads) > _SMALL:
+            return {quad for quad in quads if self.exists(quad)}
         by_place: dict[tuple[Resource, Graph], list[Quad]] = {}
         for quad in quads:
             by_place.setdefault((quad[0], quad[3]), []).append(quad)

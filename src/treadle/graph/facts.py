@@ -7,7 +7,7 @@ a change touches it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, TypeAlias
 
 from treadle.graph.dataset import Index
@@ -57,7 +57,7 @@ class Facts:
         known = self._of(quad[0], quad[3])
         return self.index.exists(quad) if known is None else quad[2] in known.get(quad[1], ())
 
-    def existing(self, quads: Iterable[Quad]) -> set[Quad]:
+    def existing(self, quads: Collection[Quad]) -> set[Quad]:
         """Those of some statements that are there."""
         return {quad for quad in quads if self.exists(quad)}
 

@@ -46,9 +46,10 @@ def commit(
         Refused: the guard refuses it; the refusal is recorded.
     """
     context = turn.rules.context_of(batch.state.roles, caller)
-    verdict = judge(turn.known, delta, context)
+    known = turn.known_for(delta)
+    verdict = judge(known, delta, context)
     if isinstance(verdict, Refusal):
-        refusals.record(batch, caller, verdict, via, run_of(verdict, delta, turn.known, context.names))
+        refusals.record(batch, caller, verdict, via, run_of(verdict, delta, known, context.names))
         raise verdict.error()
     return carry_out(
         batch, turn, caller, delta, kind="update", name=via, verdict=verdict, request_id=request_id

@@ -7,7 +7,7 @@ is left out, as the recommendation says; so is one whose graph would be named by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 from typing import Literal as OneOf
@@ -29,7 +29,7 @@ class Statements(Protocol):
     def exists(self, quad: Quad) -> bool:
         """Whether the statement is there."""
 
-    def existing(self, quads: Iterable[Quad]) -> set[Quad]:
+    def existing(self, quads: Collection[Quad]) -> set[Quad]:
         """Those of some statements that are there."""
 
     def has_graph(self, graph: IRI) -> bool:
