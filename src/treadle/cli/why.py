@@ -142,7 +142,7 @@ def _lease(held: Held) -> str:
 
 def _answers(commands: tuple[Expected, ...]) -> Iterator[tuple[str, ...]]:
     for one in commands:
-        sure = "" if one.certain else " if nothing else decides"
+        sure = "" if one.certain else " (if nothing else decides)"
         until = f", until {_time(one.until)}" if one.until is not None else ""
         remedy = f"; {one.remedy}" if one.remedy else ""
         needs = f"; right {', '.join(one.needs)} given" if one.success and one.needs else ""

@@ -1,8 +1,9 @@
 """What each command would answer now for one row: why a claim is refused, until when, what would change it.
 
 The caller's evidence is taken to be right: the row's revision, its holder and fence, a duration within
-bounds. What depends on anything but the row and the time (requirements, decisions, other rows) is not
-guessed: `certain` is then false, and the answer is the one that the row alone allows.
+bounds. Requirements and decisions that read the row, constants and the time alone are evaluated (`standing`).
+What depends on anything else (inputs, other rows) is not guessed: `certain` is then false, and the answer is
+the one that the row alone allows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from treadle import limits
 from treadle.model import contract as c
 from treadle.model.facts import Cell, Row
 from treadle.plan.entities import EntityPlan, LeasePlan
+from treadle.plan.standing import Standing, standing
 
 if TYPE_CHECKING:
     from treadle.plan import CommandPlan, Plan
@@ -37,9 +39,9 @@ class LeaseNow(NamedTuple):
 class Answer(NamedTuple):
     """What `command` would answer for the row that its binding `binding` names.
 
-    `outcome` is a declared outcome, or the code of a terminal failure. `until` is the time in
-    microseconds at which the answer changes by itself, None where it does not. `needs` are the inputs that
-    have to match the row. `reason` and `remedy` are one phrase each, without values.
+    `outcome` is a declared outcome, or the code of a terminal failure. `until` is the time in microseconds at
+    which a lease changes the answer by itself, None where none does. `needs` are the inputs that have to
+    match the row. `reason` and `remedy` are one phrase each, without values of the row.
     """
 
     command: str
@@ -86,13 +88,20 @@ def _answer(
     entity: EntityPlan, command: CommandPlan, binding: c.Binding, row: Row | None, time: int
 ) -> Answer:
     declared = command.declaration
-    effects = [
+    effects: list[c.Effect] = [
         each for each in declared.effects if not isinstance(each, c.Emit) and each.binding == binding.name
     ]
-    found = next(_refusals(entity, binding, effects, row, time), None)
-    first = declared.bindings[0] is binding
-    own = first if found is not None else len(declared.bindings) == 1 and not _conditions(declared)
-    certain = own and entity.policy is None
+    alone = len(declared.bindings) == 1 and declared.loop is None
+    found = _bound(binding, row)
+    certain = declared.bindings[0] is binding if found is not None else alone
+    if found is None:
+        stands = _standing(entity, declared, binding, row, time)
+        effects = [*stands.effects, *effects]
+        certain = certain and stands.sure
+        found = _Found(*stands.refused, "") if stands.refused is not None else None
+    if found is None and row is not None:
+        found = next(_refusals(entity, binding, effects, row, time), None)
+    certain = certain and entity.policy is None
     needs = tuple(dict.fromkeys(name for effect in effects for name in _evidence(effect)))
     if found is None:
         success, until = declared.success.name, _held_until(entity, effects, row)
@@ -102,16 +111,19 @@ def _answer(
     return Answer(declared.name, binding.name, outcome, False, certain, until, needs, reason, remedy)
 
 
+def _standing(
+    entity: EntityPlan, declared: c.Command, binding: c.Binding, row: Row | None, time: int
+) -> Standing:
+    """What the command's own conditions say of the row; a row that is yet to be made answers none of them."""
+    known = row is not None and binding.kind != "create"
+    return standing(declared, binding.name, entity, row.cells if known and row is not None else None, time)
+
+
 def _held_until(entity: EntityPlan, effects: Sequence[c.Effect], row: Row | None) -> int | None:
     """Until when an operation that needs a live lease can succeed."""
     needing = any(isinstance(effect, c.LeaseEffect) and effect.op in ("renew", "fence") for effect in effects)
     now = lease_now(entity, row) if row is not None and needing else None
     return None if now is None else now.expires_at
-
-
-def _conditions(command: c.Command) -> bool:
-    """Whether something besides its rows decides the command."""
-    return bool(command.decisions or command.requires or command.loop is not None)
 
 
 def _evidence(effect: c.Effect) -> Iterator[str]:
@@ -127,19 +139,22 @@ def _evidence(effect: c.Effect) -> Iterator[str]:
             pass
 
 
+def _bound(binding: c.Binding, row: Row | None) -> _Found | None:
+    """What the binding itself answers, before everything else."""
+    if binding.failure is None:
+        return None
+    if row is None and binding.kind != "create":
+        return _Found(binding.failure.name, "there is no such row", "create it first")
+    if row is not None and binding.kind == "create":
+        return _Found(binding.failure.name, "the row is there already", "use another key, or delete it first")
+    return None
+
+
 def _refusals(
-    entity: EntityPlan, binding: c.Binding, effects: Sequence[c.Effect], row: Row | None, time: int
+    entity: EntityPlan, binding: c.Binding, effects: Sequence[c.Effect], row: Row, time: int
 ) -> Iterator[_Found]:
-    """What the row stands in the way of, in the order in which the command would find it."""
-    if row is None:
-        if binding.failure is not None and binding.kind != "create":
-            yield _Found(binding.failure.name, "there is no such row", "create it first")
-        return
+    """What the row stands in the way of, in the order in which the command's effects would find it."""
     if binding.kind == "create":
-        if binding.failure is not None:
-            yield _Found(
-                binding.failure.name, "the row is there already", "use another key, or delete it first"
-            )
         return
     for effect in effects:
         match effect:
