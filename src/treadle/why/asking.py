@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from treadle.access import tokens
 from treadle.access.caller import Caller
+from treadle.engine import retained
 from treadle.engine.core import Engine
 from treadle.engine.state import Deployed, State
 from treadle.errors import Denied, UnknownName
@@ -23,15 +24,17 @@ from treadle.text import nearest
 from treadle.why import tail as tails
 from treadle.why.place import Place
 from treadle.why.reply import Expected, Held, Recent, Why
-from treadle.why.tail import Asked, Tail
+from treadle.why.tail import RECENT, Asked, Tail
 from treadle.why.waiting import reasons
 
-RECENT: Final = 10
 SECOND: Final = 1_000_000
 
 
 class Seen(NamedTuple):
-    """What the snapshot shows: the row (None where there is none, or none for this caller), time and head."""
+    """What the snapshot shows: the row (None where there is none, or none for this caller), times and head.
+
+    `now` is the store's time, `clock` the machine's; the log has the records after `floor`, up to `head`.
+    """
 
     row: Row | None
     last: int
@@ -39,6 +42,8 @@ class Seen(NamedTuple):
     restricted: bool
     now: int
     head: int
+    clock: int
+    floor: int
 
 
 def why(
@@ -66,12 +71,15 @@ def why(
     values = tuple(make(cell) for make, cell in zip(show, cells, strict=True))
     listed: Any = canonical.decode(deployed.codec.key_encoder(entity)(cells))
     asked = Asked(entity, values, listed if isinstance(listed, list) else [listed])
-    tail = tails.read(engine, asked, deployed.contract, seen.head)
+    tail = tails.read(engine, asked, deployed.contract, seen.head, seen.floor)
     if seen.hidden or (seen.row is None and seen.restricted):
         tail = tail._replace(writes=(), asked=())
     viewer = _Viewer(caller, admin, unmasked and admin, deployed)
     held = _held(plan, seen, tail, viewer)
-    place = Place(engine, caller, state, plan, seen.row, seen.now, seen.last, tail, asked, seen.restricted)
+    place = Place(
+        engine, caller, state, plan, seen.row, seen.now, seen.last, tail, asked, seen.restricted,
+        seen.clock, seen.floor,
+    )  # fmt: skip
     row = seen.row
     return Why(
         entity=entity,
@@ -125,8 +133,8 @@ def _seen(
     engine: Engine, tx: ReadTx, caller: Caller, state: State, plan: EntityPlan, key: tuple[Any, ...]
 ) -> Seen:
     deployed = state.require()
-    head = tx.head()
-    now = max(engine.clock.now(), head.time)
+    head, clock = tx.head(), engine.clock.now()
+    now = max(clock, head.time)
     table = deployed.tables[plan.name]
     row = tx.rows(table, [key])[0]
     last = tx.last_revisions(table, [key])[0] if row is None and plan.tombstones else 0
@@ -135,7 +143,16 @@ def _seen(
     hidden = row is not None and visible is not None and not visible(row.cells)
     if visible is not None and (row is None or hidden):
         last = 0
-    return Seen(None if hidden else row, last, hidden, visible is not None, now, head.number)
+    return Seen(
+        None if hidden else row,
+        last,
+        hidden,
+        visible is not None,
+        now,
+        head.number,
+        clock,
+        retained.floor(tx),
+    )
 
 
 def _state(plan: EntityPlan, row: Row | None) -> str | None:

@@ -16,7 +16,8 @@ from treadle.why.tail import Asked, Tail
 
 class Place(NamedTuple):
     """Where reasons are looked for. `last` is the last revision of a row that is gone; `restricted` is true
-    for a caller who does not see all rows, and so is told nothing that others' rows show."""
+    for a caller who does not see all rows, and so is told nothing that others' rows show. `clock` is the
+    machine's, behind `now` where the last commit is ahead of it; the log has the records after `floor`."""
 
     engine: Engine
     caller: Caller
@@ -28,6 +29,8 @@ class Place(NamedTuple):
     tail: Tail
     asked: Asked
     restricted: bool
+    clock: int
+    floor: int
 
 
 def known(place: Place) -> Iterator[q.Query]:

@@ -11,6 +11,8 @@ from treadle.engine.core import Engine
 from treadle.history import Entry, entries
 from treadle.model import contract as c
 
+RECENT: Final = 10
+"""So many commands are told of."""
 TAIL: Final = 512
 """So many records at the log's end are looked through for commands that wrote nothing."""
 WRITES: Final = 32
@@ -37,11 +39,11 @@ class Tail(NamedTuple):
     whole: bool
 
 
-def read(engine: Engine, asked: Asked, contract: c.Contract, head: int) -> Tail:
-    """What the log up to record `head` says."""
+def read(engine: Engine, asked: Asked, contract: c.Contract, head: int, floor: int) -> Tail:
+    """What the log says, whose records are those after `floor` up to `head`."""
     found = entries(engine, 1, head, (asked.entity, asked.key), unmasked=True)
     writes = tuple(islice(found, WRITES))
-    first = max(1, head - TAIL + 1)
+    first = max(floor + 1, head - TAIL + 1)
     claiming = set(claimers(contract, asked.entity))
     named: list[Entry] = []
     claims: list[Entry] = []

@@ -24,14 +24,40 @@ from treadle.streams import Streams
 from treadle.why.caps import caps
 from treadle.why.place import Place, known
 from treadle.why.reply import Reason
-from treadle.why.tail import TAIL
+from treadle.why.tail import RECENT, TAIL
 
+SECOND: Final = 1_000_000
 LETTERS: Final = 256
 """So many dead letters of each consumer are looked through."""
 
 
 def reasons(place: Place) -> Iterator[Reason]:
     """The reasons, the strongest first."""
+    yield from _standstill(place)
+    yield from _about(place)
+    yield from _pruned(place)
+
+
+def _standstill(place: Place) -> Iterator[Reason]:
+    """A clock behind the last commit: nothing that waits for a time gets nearer to it."""
+    ahead = place.now - place.clock
+    if ahead > SECOND:
+        text = (
+            f"the last commit is {ahead // SECOND} s ahead of the clock, so time stands still until the "
+            "clock gets there; correct the clock, or if the commit was stamped wrongly, `treadle clock reset`"
+        )
+        yield Reason("floor_ahead", text)
+
+
+def _pruned(place: Place) -> Iterator[Reason]:
+    """A log that begins later than the database: what was done before is not told."""
+    if place.floor and len(place.tail.writes) + len(place.tail.asked) < RECENT:
+        text = f"the log begins after record {place.floor}, so what commands did before is not told"
+        yield Reason("log_pruned", text)
+
+
+def _about(place: Place) -> Iterator[Reason]:
+    """Reasons that are the row's own."""
     row, plan = place.row, place.plan
     if row is None:
         gone = f"it was deleted, at revision {place.last}" if place.last else "no command has created it"

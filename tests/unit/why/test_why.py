@@ -195,3 +195,31 @@ def test_what_cannot_be_asked(db: Database) -> None:
         treadle.InvalidInput, match=r"the key of Job is \(shop, number\); 1 values were given"
     ):
         db.why("Job", 1)
+
+
+def test_time_that_stands_still_is_said_first(db: Database, clock: ManualClock) -> None:
+    jobs.queue(db, [1])
+    clock.advance(timedelta(days=1))
+    jobs.queue(db, [2])
+    assert "floor_ahead" not in codes(why(db))
+    clock.set(START)
+    found = why(db)
+    assert codes(found)[0] == "floor_ahead"
+    assert "86400 s ahead of the clock" in found.reasons[0].text and "clock reset" in found.reasons[0].text
+    assert found.to_json()["reasons"][0]["code"] == "floor_ahead"
+
+
+def test_a_log_that_begins_later_is_said(db: Database, clock: ManualClock) -> None:
+    jobs.queue(db, [1, 2])
+    claim(db, 1)
+    claim(db, 2)
+    assert "log_pruned" not in codes(why(db))
+    head = why(db).commit
+    db.streams(principal="owner").retain("JobQueued", timedelta(seconds=1))
+    clock.advance(timedelta(days=1))
+    db.streams(principal="owner").sweep("JobQueued")
+    db.retention(principal="owner").log(through=head)
+    found = why(db)
+    assert found.recent == () and codes(found)[-1] == "log_pruned"
+    assert f"begins after record {head}" in found.reasons[-1].text
+    assert "nobody has claimed a Job ever" not in str(found.reasons)
