@@ -199,6 +199,17 @@ class Embedded:
         clock: int = self._engine.clock.now()
         return max(floor, clock)
 
+    @property
+    def role(self) -> str:
+        """The role that it acts in."""
+        role: str | None = self._acting.caller.role
+        return role or "owner"
+
+    def behind(self) -> int:
+        """How far the clock is behind the last commit, in microseconds; 0 where it is not."""
+        clock: int = self._engine.clock.now()
+        return max(0, self.now() - clock)
+
     def fresh_id(self) -> uuid.UUID:
         return uuid.UUID(bytes=self._engine.ids.uuid7(self._engine.clock.now()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Required, TypedDict, Unpack
@@ -12,6 +13,7 @@ from treadle.errors import ConfigError
 from treadle.workers.caps import Cap
 from treadle.workers.client import Client, client_of
 from treadle.workers.counters import Counters, Hooks
+from treadle.workers.fitness import check_usable, explained, warn_of_standstill
 from treadle.workers.handlers import Handler
 from treadle.workers.items import Source
 from treadle.workers.patience import LONGEST_DELAY, Pace
@@ -21,6 +23,7 @@ from treadle.workers.running import Running
 from treadle.workers.settings import Settings
 from treadle.workers.stream_source import StreamSource
 
+_LOG: Final = logging.getLogger("treadle.worker")
 CONCURRENCY: Final = limits.WORKER_IN_FLIGHT
 ATTEMPTS: Final = limits.DELIVERIES
 
@@ -120,7 +123,9 @@ class Worker:
 
     def check(self, on: Any) -> None:
         """See whether the worker fits what is deployed; raises `ConfigError` with what does not."""
-        Running(self.settings, self._source(), self._client(on), self._stop)
+        client = self._client(on)
+        check_usable(client, self.settings.names)
+        self._fitted(client)
 
     def run(self, on: Any, *, until_idle: bool = False) -> None:
         """Work on `db.acting_as(…)` until `stop` is called; or, `until_idle`, until there is nothing to do.
@@ -135,8 +140,14 @@ class Worker:
 
     def running(self, on: Any) -> Running:
         """A run of the worker that has not begun; for `treadle.testing`, which goes on with it later."""
-        self._running = Running(self.settings, self._source(), self._client(on), self._stop)
+        client = self._client(on)
+        self._running = self._fitted(client)
+        warn_of_standstill(client, self.name, _LOG)
         return self._running
+
+    def _fitted(self, client: Client) -> Running:
+        with explained(client, self.settings.names):
+            return Running(self.settings, self._source(), client, self._stop)
 
     def _client(self, on: Any) -> Client:
         """The client for `on`; one with caps says them beside its name, so that `why` can tell of them."""

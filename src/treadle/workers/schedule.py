@@ -23,6 +23,7 @@ from treadle.workers.attempts import SCHEDULE, Attempt, Due
 from treadle.workers.client import Client, client_of
 from treadle.workers.counters import Counters
 from treadle.workers.cron import Cron, Every, Rule
+from treadle.workers.fitness import check_usable, explained, warn_of_standstill
 from treadle.workers.handlers import given
 from treadle.workers.patience import Pace, certainly, final, passing
 from treadle.workers.steps import command_of
@@ -103,7 +104,9 @@ class Schedule:
 
     def check(self, on: Any) -> None:
         """See whether the schedule fits what is deployed; raises `ConfigError` with what does not."""
-        self._bind(client_of(on))
+        client = client_of(on)
+        check_usable(client, (self.command,))
+        self._bind(client)
 
     def key(self, due: datetime) -> str:
         """The idempotency key of the fire that is due at a time."""
@@ -125,7 +128,10 @@ class Schedule:
 
     def firing(self, on: Any) -> Firing:
         """The schedule at work on a database, from the last fire on that is recorded there."""
-        return Firing(self, self._bind(client_of(on)))
+        client = client_of(on)
+        warn_of_standstill(client, self.name, _LOG)
+        with explained(client, (self.command,)):
+            return Firing(self, self._bind(client))
 
     def stop(self) -> None:
         """Fire no more; `run` returns. From any thread."""

@@ -96,7 +96,7 @@ def test_a_worker_whose_role_is_taken_away_says_so(db) -> None:
     with pytest.raises(Denied):
         run(Worker(lambda row, turn: None, name="w", **FULL), db, role="worker")
     deploy(db, [Role("worker", queries=WORKER_ROLE.queries)])
-    with pytest.raises(ConfigError, match="release="):
+    with pytest.raises(ConfigError, match="role worker may not run Claim and Finish and Start and Bury"):
         run(Worker(lambda row, turn: None, name="w", **FULL), db, role="worker")
     assert states(db, [0]) == {"Waiting": 1}
 
