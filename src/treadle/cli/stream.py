@@ -310,10 +310,17 @@ def seek(
         screen.out(f"{'would go' if dry_run else 'goes'} on after {place}")
 
 
-@app.command(epilog=examples("treadle stream remove JobDone mailer --dry-run"))
+@app.command(
+    epilog=examples(
+        "treadle stream remove JobDone mailer --dry-run", "treadle stream remove JobDone mailer --yes"
+    )
+)
 def remove(
     event: EventName,
     consumer: ConsumerName,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Yes, although it has events open or dead letters.")
+    ] = False,
     dry_run: DryRun = False,
     partition: Partition = None,
     principal: options.Principal = None,
@@ -324,11 +331,17 @@ def remove(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Forget a consumer, what it has open, and its dead letters."""
+    """Forget a consumer, what it has open, and its dead letters. Where there are any, it asks for --yes."""
     with session.opened(session.settings(config, database, set_)) as opened:
         chosen = partition_of(opened, event, partition)
         streams = _operator(opened, principal, role)
-        open_, letters = streams.remove(event, consumer, partition=chosen, dry_run=dry_run)
+        open_, letters = streams.remove(event, consumer, partition=chosen, dry_run=True)
+        if not dry_run:
+            if not yes and (open_ or letters):
+                raise typer.BadParameter(
+                    f"this forgets {open_} open and {letters} dead of {consumer}: add --yes, or --dry-run"
+                )
+            open_, letters = streams.remove(event, consumer, partition=chosen)
     if json:
         screen.out_json({"open": open_, "dead": letters, "dry_run": dry_run})
     else:
@@ -365,11 +378,15 @@ def sweep(
 ) -> None:
     """Remove the events that their window lets go now. Pulls do it by themselves, now and then."""
     with session.opened(session.settings(config, database, set_)) as opened:
-        gone = _operator(opened, principal, role).sweep(event)
+        streams = _operator(opened, principal, role)
+        gone = streams.sweep(event)
+        kept = streams.kept(event) if not gone else ""
     if json:
-        screen.out_json({"removed": gone})
-    else:
-        screen.out(f"{gone} {'event' if gone == 1 else 'events'} removed from the stream")
+        screen.out_json({"removed": gone} | ({"kept": kept} if kept else {}))
+        return
+    screen.out(f"{screen.counted(gone, 'event')} removed from the stream")
+    if kept:
+        screen.out(f"the oldest is {screen.plain(kept)}")
 
 
 def partition_of(

@@ -33,6 +33,7 @@ from treadle.model.packing import pack
 from treadle.ports.store import LogEntry, ReadTx
 from treadle.registry import load
 from treadle.retention.receipts import STEP, Progress, Pruned, PruneReceipts, receipts_of, steps
+from treadle.streams.retention import kept
 from treadle.verify import snapshot
 from treadle.verify.walk import Reached, Walk
 
@@ -115,28 +116,32 @@ def check_place(tx: ReadTx, through: int) -> None:
         raise InvalidInput("a migration is under way; finish or abandon it first", path="through")
     held = holding(tx)
     if held is not None and held.number <= through:
+        way = "give the stream a window and sweep it" if not held.kept else "that comes first"
         raise InvalidInput(
-            f"{held}; events go before their records: give the stream a window and sweep it, or name an "
-            "earlier record",
-            path="through",
+            f"{held}; events go before their records: {way}, or name an earlier record", path="through"
         )
 
 
 class Held(NamedTuple):
-    """The stream that has the earliest event of all, and that event's record."""
+    """The stream that has the earliest event of all, that event's record, and who keeps it (may be empty)."""
 
     stream: str
     number: int
+    kept: str = ""
 
     def __str__(self) -> str:
-        return f"stream {self.stream} holds an event of record {self.number}"
+        kept = f", {self.kept}" if self.kept else ""
+        return f"stream {self.stream} holds an event of record {self.number}{kept}"
 
 
 def holding(tx: ReadTx) -> Held | None:
     """What keeps the log from being pruned beyond a place: an event that is in its stream."""
     oldest = ((name, tx.events(name, None, (-1, 0), 1)) for name in sorted(_event_names(tx)))
-    found = [Held(name, events[0].number) for name, events in oldest if events]
-    return min(found, key=lambda held: held.number, default=None)
+    found = [(name, events[0]) for name, events in oldest if events]
+    if not found:
+        return None
+    name, first = min(found, key=lambda one: one[1].number)
+    return Held(name, first.number, kept(tx, first))
 
 
 def _event_names(tx: ReadTx) -> set[str]:

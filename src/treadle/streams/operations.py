@@ -287,6 +287,12 @@ class Streams:
             total += gone
         return total
 
+    def kept(self, event: str) -> str:
+        """For whom the oldest event of the stream is kept, and how to go on; empty where for nobody."""
+        confirm(self._engine, self._caller, self._engine.clock.now())
+        with self._engine.store.read() as tx:
+            return retention.oldest_kept(tx, event)
+
     def _run(self, job: ActJob) -> Any:
         answer = self._engine.submit([job])[0]
         if isinstance(answer, BaseException):

@@ -8,7 +8,7 @@ log has them for ever.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -108,6 +108,46 @@ def _needs(tx: ReadTx, event: str, most: int | None) -> dict[bytes | None, Posit
         known = found.get(header.partition_bytes, past)
         found[header.partition_bytes] = min(known, past)
     return found
+
+
+class Keeper(NamedTuple):
+    """A consumer that needs an event: it was not given it yet, has it open, or as a dead letter."""
+
+    consumer: str
+    open: int
+    dead: bool
+
+    def __str__(self) -> str:
+        dead = " and dead letters" if self.dead else ""
+        has = f"{self.open} open{dead}" if self.open or self.dead else "it is yet to come there"
+        return f"{self.consumer} ({has})"
+
+
+def keepers(tx: ReadTx, event: StoredEvent) -> list[Keeper]:
+    """The consumers for whose sake an event is kept, whatever the stream's window."""
+    position = Position(event.number, event.ordinal)
+    return [
+        Keeper(header.name, header.open, next(letters.listed(tx, header), None) is not None)
+        for header in headers(tx, event.name)
+        if header.partition_bytes in (None, event.partition) and _past(tx, header) < position
+    ]
+
+
+def kept(tx: ReadTx, event: StoredEvent) -> str:
+    """Who keeps an event and how to go on, as the end of a sentence; empty where nobody does."""
+    who = ", ".join(map(str, keepers(tx, event)))
+    if not who:
+        return ""
+    return (
+        f"kept for {who}: let it settle what is open, replay or drop its dead letters, or remove it "
+        "(`treadle stream list`), then sweep"
+    )
+
+
+def oldest_kept(tx: ReadTx, event: str) -> str:
+    """Who keeps the oldest event of a stream; empty where there is none, or nobody keeps it."""
+    oldest = tx.events(event, None, (-1, 0), 1)
+    return kept(tx, oldest[0]) if oldest else ""
 
 
 def _past(tx: ReadTx, header: Header) -> Position:

@@ -98,10 +98,17 @@ def test_seek_remove_retain_sweep(post: Call) -> None:
         "dry_run": False,
     }
     assert len(pull(post)) == 3
+    assert post("stream", "retain", "Sent", "1s").code == 0
+    held = post("stream", "sweep", "Sent").out
+    assert held.startswith("0 events removed from the stream\nthe oldest is kept for mailer (3 open)")
+    assert "kept for mailer" in post("stream", "sweep", "Sent", "--json").json["kept"]
     assert post("stream", "seek", "Sent", "mailer", "2").code == 0
     assert [one["fields"]["number"] for one in pull(post)] == [1, 2]
     assert "2 open" in post("stream", "remove", "Sent", "mailer", "--dry-run").out
-    assert post("stream", "remove", "Sent", "mailer", "--json").json == {
+    refused = post("stream", "remove", "Sent", "mailer")
+    assert refused.code == 2 and "this forgets 2 open and 0 dead of mailer: add --yes" in refused.err
+    assert "mailer" in post("stream", "list").out
+    assert post("stream", "remove", "Sent", "mailer", "--yes", "--json").json == {
         "open": 2,
         "dead": 0,
         "dry_run": False,
