@@ -8,6 +8,7 @@ from typing import Any
 from treadle.engine.state import Deployed
 from treadle.errors import InvalidInput
 from treadle.model.facts import Cells, Row
+from treadle.text import were_given
 
 
 class StoredRow:
@@ -44,7 +45,7 @@ def read_key(deployed: Deployed, entity: str, key: Sequence[Any] | Any) -> Cells
     values = tuple(key) if isinstance(key, tuple | list) else (key,)
     if len(values) != len(fields):
         names = ", ".join(field.name for field in fields)
-        raise InvalidInput(f"the key of {entity} is ({names}); {len(values)} values were given", path="key")
+        raise InvalidInput(f"the key of {entity} is ({names}); {were_given(len(values))}", path="key")
     read = deployed.codec.reader
     return tuple(
         read(field.type)(value, f"key.{field.name}") for field, value in zip(fields, values, strict=True)

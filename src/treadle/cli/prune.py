@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 app = verb_app("Let go of old receipts and log records. Nothing is pruned by itself.", no_args_is_help=True)
 OWNER = "owner"
+MORE = ("more receipt becomes a stub", "more receipts become stubs")
+RECEIPTS = ("receipt becomes a stub", "receipts become stubs")
 DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and change nothing.")]
 
 
@@ -52,7 +54,7 @@ def receipts(
     with session.opened(session.settings(config, database, set_)) as opened, progress("prune") as shown:
         retention = opened.retention(principal=principal or OWNER, role=role)
         done = retention.receipts(older_than=age, before=before, dry_run=dry_run, progress=shown)
-    _say(done, "receipts become stubs", json=json, dry_run=dry_run)
+    _say(done, RECEIPTS, json=json, dry_run=dry_run)
 
 
 @app.command(epilog=examples("treadle prune stubs --before 2026-01-31 --yes"))
@@ -86,7 +88,7 @@ def stubs(
     with session.opened(session.settings(config, database, set_)) as opened, progress("prune") as shown:
         retention = opened.retention(principal=principal or OWNER, role=role)
         done = retention.stubs(before=before.replace(tzinfo=UTC), dry_run=dry_run, progress=shown)
-    _say(done, "stubs are dropped", json=json, dry_run=dry_run)
+    _say(done, ("stub is dropped", "stubs are dropped"), json=json, dry_run=dry_run)
 
 
 @app.command(
@@ -121,7 +123,7 @@ def log(
         retention = opened.retention(principal=principal or OWNER, role=role)
         done = retention.log(through=through, older_than=age, dry_run=dry_run, progress=shown)
     _say_bytes(done, json=json, dry_run=dry_run)
-    _say(done, "receipts become stubs", json=json, dry_run=dry_run)
+    _say(done, RECEIPTS, json=json, dry_run=dry_run)
 
 
 @app.command(epilog=examples("treadle prune windows --dry-run", "treadle prune windows"))
@@ -154,10 +156,15 @@ def windows(
         parts = {"receipts": done.receipts._asdict(), "log": done.log._asdict()}
         screen.out_json({"dry_run": dry_run, **parts, "held": done.held})
         return
-    _say(done.receipts, "receipts become stubs", json=False, dry_run=dry_run)
+    _say(done.receipts, RECEIPTS, json=False, dry_run=dry_run)
     if days[1] is not None:
         _say_bytes(done.log, json=False, dry_run=dry_run)
-        _say(done.log, "more receipts become stubs", json=False, dry_run=dry_run)
+        _say(
+            done.log,
+            MORE,
+            json=False,
+            dry_run=dry_run,
+        )
     if done.held:
         screen.out(f"{done.held}, so the log was not pruned to its window")
 
@@ -167,11 +174,11 @@ def _say_bytes(done: Pruned, *, json: bool, dry_run: bool) -> None:
         screen.out(f"{done.bytes} bytes of records go, {done.state_bytes} bytes of their state stay")
 
 
-def _say(done: Pruned, what: str, *, json: bool, dry_run: bool) -> None:
+def _say(done: Pruned, what: tuple[str, str], *, json: bool, dry_run: bool) -> None:
     if json:
         screen.out_json({"dry_run": dry_run, **done._asdict()})
         return
-    line = f"{done.keys} {what}, up to record {done.through}"
+    line = f"{screen.counted(done.keys, *what)}, up to record {done.through}"
     if dry_run:
         screen.out(f"would prune: {line}; nothing was changed")
     elif not done.commits:

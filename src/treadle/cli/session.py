@@ -18,7 +18,7 @@ from treadle.errors import ConfigError, DatabaseMissing, InvalidInput, TreadleEr
 from treadle.model.contract import Command
 from treadle.model.values import parse_word
 from treadle.registry import load
-from treadle.text import nearest
+from treadle.text import nearest, were_given
 
 if TYPE_CHECKING:
     from treadle.client.remote import Remote
@@ -151,7 +151,7 @@ def key_of(database: treadle.Database, entity: str, words: Sequence[str]) -> tup
     fields = found[entity].key
     if len(words) != len(fields):
         names = " ".join(field.name.upper() for field in fields)
-        raise InvalidInput(f"the key of {entity} is {names}; {len(words)} values were given", path="key")
+        raise InvalidInput(f"the key of {entity} is {names}; {were_given(len(words))}", path="key")
     return tuple(parse_word(field.type, word) for field, word in zip(fields, words, strict=True))
 
 

@@ -207,7 +207,20 @@ class _Import:
     @staticmethod
     def _problems(chunk: Chunk, first: int, file: File, view: _Planned) -> list[str]:
         found = view.plan(chunk.reimport).problems(chunk.records, chunk.revisions, view)
-        return [f"{file.path}:{first + each.record}: {each.code} ({each.where})" for each in found]
+        return [
+            f"{file.path}:{first + each.record}: {each.code} ({each.where}){_hint(each.code)}"
+            for each in found
+        ]
+
+
+def _hint(code: str) -> str:
+    """What to do about a problem that says too little by its code."""
+    if code != "present":
+        return ""
+    return (
+        "; the row is here already, or earlier in the archive; an import that was begun goes on under the "
+        "same --campaign NAME"
+    )
 
 
 class _Planned:

@@ -23,7 +23,7 @@ from treadle.server import openapi
 from treadle.server.answers import Answer
 from treadle.server.call import Call
 from treadle.server.endpoint import Endpoint, Operation
-from treadle.text import nearest
+from treadle.text import nearest, were_given
 
 PARAMETERS: Final = {
     "from": "The first record, 1 without it.",
@@ -160,7 +160,7 @@ def _key(state: State, entity: str, words: list[str]) -> tuple[Any, ...]:
     fields = found[entity].key
     if len(words) != len(fields):
         names = ", ".join(field.name for field in fields)
-        raise InvalidInput(f"the key of {entity} is ({names}); {len(words)} values were given", path="key")
+        raise InvalidInput(f"the key of {entity} is ({names}); {were_given(len(words))}", path="key")
     return tuple(parse_word(field.type, word) for field, word in zip(fields, words, strict=True))
 
 

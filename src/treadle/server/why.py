@@ -16,7 +16,7 @@ from treadle.server import openapi
 from treadle.server.answers import Answer
 from treadle.server.call import Call
 from treadle.server.endpoint import Endpoint, Operation
-from treadle.text import nearest
+from treadle.text import nearest, were_given
 
 PREFIX: Final = "/v1/why/"
 
@@ -59,7 +59,7 @@ def _key(state: State, entity: str, words: list[str]) -> tuple[Any, ...]:
     fields = found[entity].key
     if len(words) != len(fields):
         names = "/".join(f"{{{field.name}}}" for field in fields)
-        raise InvalidInput(f"write {PREFIX}{entity}/{names}; {len(words)} values were given", path="key")
+        raise InvalidInput(f"write {PREFIX}{entity}/{names}; {were_given(len(words))}", path="key")
     return tuple(parse_word(field.type, word) for field, word in zip(fields, words, strict=True))
 
 

@@ -14,7 +14,7 @@ from treadle.model.facts import Cells
 from treadle.model.values import datetime_of, timestamp_text
 from treadle.ports.store import ReadTx, StoredEvent
 from treadle.streams.positions import Position, cursor_text
-from treadle.text import nearest
+from treadle.text import nearest, were_given
 
 
 class Event:
@@ -160,7 +160,7 @@ def read_partition(deployed: Deployed, event: str, given: Any) -> Cells | None:
     else:
         values = [given]
     if len(values) != len(names):
-        what = f"({', '.join(names)}); {len(values)} values were given" if names else "empty"
+        what = f"({', '.join(names)}); {were_given(len(values))}" if names else "empty"
         raise InvalidInput(f"the partition of {event} is {what}", path="partition")
     readers = [deployed.codec.reader(by_name[name].type) for name in names]
     given_to = zip(names, readers, values, strict=True)

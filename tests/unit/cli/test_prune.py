@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.unit.cli.conftest import JOB, SHOP, Call
+from treadle.cli import prune
+from treadle.retention.receipts import Pruned
 
 ADD = ("run", "AddJob", f"shop_id={SHOP}", f"job_id={JOB}", "title=Menu", "--as", "desk", "--key", "twice")
 
@@ -78,3 +82,9 @@ def test_the_windows_of_the_settings(job: Call) -> None:
     shown = job("prune", "windows", *both, "--json").json
     assert (shown["dry_run"], shown["log"]["through"], shown["held"]) == (False, 0, "")
     assert job("prune", "windows", "--set", "retention.log_days=0").code == 2
+
+
+def test_one_is_said_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    for count, said in ((1, "1 receipt becomes a stub, up to"), (2, "2 receipts become stubs, up to")):
+        prune._say(Pruned(7, count), prune.RECEIPTS, json=False, dry_run=True)
+        assert said in capsys.readouterr().out

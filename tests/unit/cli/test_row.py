@@ -31,7 +31,7 @@ def test_no_such_row(project: Call) -> None:
     "words, message",
     [
         (("Jobs", SHOP, JOB), "no entity Jobs in contract Shop; the nearest is Job"),
-        (("Job", SHOP), "the key of Job is SHOP_ID JOB_ID; 1 values were given"),
+        (("Job", SHOP), "the key of Job is SHOP_ID JOB_ID; 1 value was given"),
         (("Job", SHOP, "x"), "key.job_id: expects uuid"),
     ],
 )

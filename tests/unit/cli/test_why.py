@@ -42,7 +42,7 @@ def test_no_such_row(project: Call) -> None:
 
 def test_a_wrong_key_says_what_it_is(project: Call) -> None:
     done = project("why", "Job", SHOP)
-    assert done.code == 4 and "the key of Job is SHOP_ID JOB_ID; 1 values were given" in done.err
+    assert done.code == 4 and "the key of Job is SHOP_ID JOB_ID; 1 value was given" in done.err
 
 
 def test_a_signed_run(call: Call) -> None:
