@@ -191,9 +191,7 @@ def test_who_may_ask_and_what_is_shown(db: Database) -> None:
 def test_what_cannot_be_asked(db: Database) -> None:
     with pytest.raises(treadle.UnknownName, match="no entity Jobs in contract Jobs; the nearest is Job"):
         db.why("Jobs", 1)
-    with pytest.raises(
-        treadle.InvalidInput, match=r"the key of Job is \(shop, number\); 1 value was given"
-    ):
+    with pytest.raises(treadle.InvalidInput, match=r"the key of Job is \(shop, number\); 1 value was given"):
         db.why("Job", 1)
 
 
