@@ -169,7 +169,7 @@ class _OfWorker:
         return sum(counts[name] for name in PROGRESS)
 
     def next(self) -> int | None:
-        pause = self._running._source.pause()
+        pause = self._running.pause()
         if pause is None or self._engine is None:
             return None
         return self._engine.clock.now() + max(1, round(pause * _SECOND))
