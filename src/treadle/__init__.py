@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from treadle.errors import (
     Busy,
     Cancelled,
+    ConfigError,
     ContractError,
     ContractMismatch,
     Denied,
@@ -68,8 +69,18 @@ _LATER: Final = {
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
+        return getattr(_module(_LATER[name]), name)
     raise AttributeError(f"module 'treadle' has no attribute {name!r}")
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if not name.startswith("treadle.client") or (error.name or "").startswith("treadle"):
+            raise
+        missing = f"a client over HTTP needs more packages ({error.name} is missing)"
+        raise ConfigError(f"{missing}: pip install 'treadle[client]'") from error
 
 
 def __dir__() -> list[str]:

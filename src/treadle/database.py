@@ -114,7 +114,7 @@ def restore(
     return restored
 
 
-def _compiled(contract: str | Path) -> tuple[Contract, str]:
+def compiled(contract: str | Path) -> tuple[Contract, str]:
     """A contract from text or a file, with its text; raises `ContractError` with diagnostics."""
     try:
         source = contract.read_bytes() if isinstance(contract, Path) else contract
@@ -122,10 +122,10 @@ def _compiled(contract: str | Path) -> tuple[Contract, str]:
         reason = error.strerror or type(error).__name__
         raise InvalidInput(f"cannot read {contract}: {reason}", path="contract") from error
     name = str(contract) if isinstance(contract, Path) else "<contract>"
-    compiled = load("riff").compile_contract(source, name)
-    if compiled.contract is None:
-        raise ContractError(compiled.render(), diagnostics=compiled.diagnostics)
-    return compiled.contract, source.decode() if isinstance(source, bytes) else source
+    made = load("riff").compile_contract(source, name)
+    if made.contract is None:
+        raise ContractError(made.render(), diagnostics=made.diagnostics)
+    return made.contract, source.decode() if isinstance(source, bytes) else source
 
 
 class Database:
@@ -218,7 +218,7 @@ class Database:
         permission.
         """
         caller = stated(principal, role)
-        found: Successor = load("evolving").compared(self._engine, _compiled(contract)[0], caller)
+        found: Successor = load("evolving").compared(self._engine, compiled(contract)[0], caller)
         return found
 
     def abandon_migration(self, *, principal: str = "owner", role: str | None = None) -> int:
@@ -240,14 +240,14 @@ class Database:
         caller: Caller,
     ) -> Proposal:
         """What `deploy` hands to the engine; raises `ContractError`."""
-        compiled, text = _compiled(contract)
+        checked, text = compiled(contract)
         state = self._engine.state
         seen = state.deployed
         expected = expected_version if expected_version is not None else seen.version if seen else 0
         named = None
         if queries is not None or len(state.queries):
-            named = load("queries.deploying").proposed(queries, compiled, state.queries)
-        return Proposal(compiled, text, expected, roles, caller, queries=named)
+            named = load("queries.deploying").proposed(queries, checked, state.queries)
+        return Proposal(checked, text, expected, roles, caller, queries=named)
 
     def acting_as(
         self,

@@ -15,6 +15,7 @@ from treadle.cli.progress import progress
 from treadle.cli.sources import deployable, shown
 from treadle.cli.verbs import examples, verb_app
 from treadle.config import Config
+from treadle.database import compiled
 from treadle.errors import ConfigError, ContractError
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def deploy(
     roles = wanted.roles
     queries = _queries(wanted)
     source = deployable(file, wanted)
+    with _explained(json):
+        compiled(source)  # before there is a database, so that a refused contract leaves none behind
     with session.opened(wanted, create=True) as opened:
         before = opened.version
         bar = progress("rows") if migration is not None else nullcontext()

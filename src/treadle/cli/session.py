@@ -14,7 +14,7 @@ from treadle import config
 from treadle.cli.sources import shown
 from treadle.config import Config
 from treadle.config.loading import DEFAULT
-from treadle.errors import ConfigError, DatabaseMissing, InvalidInput, TreadleError, UnknownName
+from treadle.errors import ConfigError, DatabaseMissing, Denied, InvalidInput, TreadleError, UnknownName
 from treadle.model.contract import Command
 from treadle.model.values import parse_word
 from treadle.registry import load
@@ -109,9 +109,16 @@ def connected(url: str, instance: str = "") -> Iterator[Remote]:
         raise ConfigError(
             f"a client over HTTP needs more packages ({error.name} is missing): pip install 'treadle[client]'"
         ) from error
-    remote: Remote = connect(url, token=token(), instance=instance or None)
+    given = token()
+    remote: Remote = connect(url, token=given, instance=instance or None)
     with remote:
-        yield remote
+        try:
+            yield remote
+        except Denied as error:
+            if given is not None or error.code != "unauthenticated":
+                raise
+            wanted = f"the server wants a token: set {TOKEN}, or {TOKEN}_FILE to a file that holds one"
+            raise Denied(wanted, code=error.code) from error
 
 
 def no_caller(**given: object) -> None:

@@ -37,6 +37,13 @@ def test_the_database_is_created_and_the_roles_are_written(call: Call, project: 
     assert denied.code == 4 and "error denied: role worker does not allow command AddJob" in denied.err
 
 
+def test_a_refused_contract_leaves_no_database_behind(project: Call) -> None:
+    Path("lamp.riff").write_text("contract Lamp version 1 { oops }")
+    done = project("deploy", "lamp.riff", "--database-url", "lamp.db")
+    assert done.code == 4 and "the contract has an error; nothing was deployed" in done.err
+    assert not list(Path().glob("lamp.db*"))
+
+
 def test_what_is_active_already_changes_nothing(project: Call) -> None:
     head = project("log", "--head").out
     done = project("deploy")

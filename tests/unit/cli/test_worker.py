@@ -91,7 +91,8 @@ def test_on_a_server(shop: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         database.deploy(SOURCE, queries=QUERIES, roles=[role])
         token = database.tokens.create("job-service", role="worker").text
         words = ("worker", "app:work", "app:nightly", "--url", url)
-        assert shop(*words, "--check").code == 4, "no token"
+        none = shop(*words, "--check")
+        assert none.code == 4 and "set TREADLE_TOKEN, or TREADLE_TOKEN_FILE" in none.err
         monkeypatch.setenv("TREADLE_TOKEN", token)
         assert shop(*words, "--check").err == "work fits\nnightly fits\n"
         monkeypatch.delenv("TREADLE_TOKEN")
