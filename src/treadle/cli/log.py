@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -13,6 +13,7 @@ from treadle.cli import options, screen, session
 from treadle.cli.receipts import fields_of
 from treadle.cli.verbs import examples, verb_app
 from treadle.model.showing import plain_json
+from treadle.text import nearest
 
 if TYPE_CHECKING:
     from treadle.history import Entry
@@ -82,13 +83,31 @@ def log(
         row = None if of is None else (of, session.key_of(opened, of, key or []))
         wanted = _Wanted(kind or (), command or (), outcome or (), principal, about)
         found = filter(wanted.fits, opened.log(first, last, of=row, unmasked=reveal))
+        shown = False
         for entry in islice(found, limit):
+            shown = True
             if json:
                 screen.out_json(entry.to_json())
             else:
                 _print(entry, long)
+        if not shown:
+            _doubt(opened, command or (), outcome or ())
     if first <= begins:
         screen.note(f"records up to {begins} were pruned from the log")
+
+
+def _doubt(database: treadle.Database, commands: Sequence[str], outcomes: Sequence[str]) -> None:
+    """Where nothing was found, name what the deployed contract does not have: it may be misspelt."""
+    known = database._engine.refresh().deployed
+    declared = known.contract.commands if known is not None else ()
+    names = [one.name for one in declared]
+    for name in commands:
+        if name not in names:
+            screen.note(f"the deployed contract has no command {name}{nearest(name, names)}")
+    answers = {outcome.name for one in declared for outcome in one.outcomes}
+    for name in outcomes:
+        if name not in answers:
+            screen.note(f"no command of the deployed contract answers {name}{nearest(name, answers)}")
 
 
 class _Wanted(NamedTuple):

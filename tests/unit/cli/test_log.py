@@ -76,3 +76,11 @@ def test_the_head(story: Call) -> None:
 @pytest.mark.parametrize("words", [("--of", "Job"), ("x",), ("--of", "Jobs", "1")])
 def test_a_row_is_named_by_words(words: tuple[str, ...], story: Call) -> None:
     assert story("log", *words).code in (2, 4)
+
+
+def test_names_that_find_nothing_are_doubted(story: Call) -> None:
+    done = story("log", "--command", "Clam", "--outcome", "Claimd")
+    assert (done.code, done.out) == (0, "")
+    assert "no command Clam" in done.err and "Claim" in done.err
+    assert "answers Claimd" in done.err and "Claimed" in done.err
+    assert story("log", "--command", "Finish").err == "", "it is one, and has not run"
