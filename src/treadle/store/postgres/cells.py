@@ -35,8 +35,7 @@ from treadle.model.types import (
     Uuid,
     required,
 )
-
-Convert = Callable[[Any], Any]
+from treadle.store.lists import Convert, list_codec
 
 
 class Form(NamedTuple):
@@ -96,45 +95,8 @@ def form(kind: Type) -> Form:
     if isinstance(bare, Money):
         return _decimal(MONEY_PRECISION, MONEY_SCALE)
     if isinstance(bare, List):
-        return Form(TEXT, "text", "{}", *_list_codec(bare))
+        return Form(TEXT, "text", "{}", *list_codec(bare))
     return _PLAIN[type(bare)]
-
-
-def _list_item(kind: Type) -> tuple[Convert, Convert] | None:
-    """How an item of a list stands in JSON: to it, and back. None for one that stands as it is."""
-    bare = required(kind)
-    if isinstance(bare, Uuid | Bytes):
-        return bytes.hex, bytes.fromhex
-    if isinstance(bare, Decimal | Money):
-        return str, int
-    if isinstance(bare, List):
-        return _list_forms(bare)
-    return None
-
-
-def _list_forms(kind: List) -> tuple[Convert, Convert]:
-    """A list as a plain list for JSON, and back to a tuple of cells."""
-    forms = _list_item(kind.item)
-    if forms is None:
-        return list, tuple
-    there, back = forms
-    return (
-        lambda cells: [None if cell is None else there(cell) for cell in cells],
-        lambda items: tuple(None if item is None else back(item) for item in items),
-    )
-
-
-def _list_codec(kind: List) -> tuple[Convert, Convert]:
-    there, back = _list_forms(kind)
-
-    def encode(cells: Cells) -> str:
-        return msgspec.json.encode(there(cells)).decode()
-
-    def decode(text: str) -> Cells:
-        cells: Cells = back(msgspec.json.decode(text))
-        return cells
-
-    return encode, decode
 
 
 class RowCodec:

@@ -32,12 +32,12 @@ from treadle.model.types import (
     Uuid,
     required,
 )
+from treadle.store.lists import Convert, list_codec
 
 I64_MOST: Final = 2**63 - 1
 OFFSET: Final = 2**127
 """Added to an unscaled decimal, so that its 16 bytes sort like the number."""
 
-Convert = Callable[[Any], Any]
 
 _COLUMN_TYPES: Final[dict[type, str]] = {
     Bool: "INTEGER",
@@ -77,43 +77,6 @@ def decode_decimal(value: bytes) -> int:
     return int.from_bytes(value, "big") - OFFSET
 
 
-def _list_item(kind: Type) -> tuple[Convert, Convert] | None:
-    """How an item of a list stands in JSON: to it, and back. None for one that stands as it is."""
-    bare = required(kind)
-    if isinstance(bare, Uuid | Bytes):
-        return bytes.hex, bytes.fromhex
-    if isinstance(bare, Decimal | Money):
-        return str, int
-    if isinstance(bare, List):
-        return _list_forms(bare)
-    return None
-
-
-def _list_forms(kind: List) -> tuple[Convert, Convert]:
-    """A list as a plain list for JSON, and back to a tuple of cells."""
-    forms = _list_item(kind.item)
-    if forms is None:
-        return list, tuple
-    there, back = forms
-    return (
-        lambda cells: [None if cell is None else there(cell) for cell in cells],
-        lambda items: tuple(None if item is None else back(item) for item in items),
-    )
-
-
-def _list_codec(kind: List) -> tuple[Convert, Convert]:
-    there, back = _list_forms(kind)
-
-    def encode(cells: Cells) -> str:
-        return msgspec.json.encode(there(cells)).decode()
-
-    def decode(text: str) -> Cells:
-        cells: Cells = back(msgspec.json.decode(text))
-        return cells
-
-    return encode, decode
-
-
 def _codec(kind: Type) -> tuple[Convert | None, Convert | None]:
     """How a present cell becomes SQLite's value, and back; None where it is the same value. Not for u64."""
     if isinstance(kind, Bool):
@@ -121,7 +84,7 @@ def _codec(kind: Type) -> tuple[Convert | None, Convert | None]:
     if isinstance(kind, Decimal | Money):
         return encode_decimal, decode_decimal
     if isinstance(kind, List):
-        return _list_codec(kind)
+        return list_codec(kind)
     return None, None
 
 
